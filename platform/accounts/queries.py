@@ -1,0 +1,116 @@
+"""Every read about people, teams and keys, scoped to who asks."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth.hashers import check_password, make_password
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from web.crypto import unsign
+from web.errors import not_found, unauthorized
+
+from accounts.callers import SCOPES_OF_ROLE, Caller
+from accounts.models import ApiKey, Membership, Project, Team, User
+
+BAD_KEY = "This API key is wrong, revoked or expired"
+
+
+def hash_key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def caller_for_key(text: str) -> Caller:
+    """Who holds this key, or this run's token. Raises AppError 401."""
+    if text.startswith("rt_"):
+        return _caller_for_run_token(text)
+    now = timezone.now()
+    key = ApiKey.objects.select_related("user").filter(sha256=hash_key(text), revoked_at=None).filter(Q(expires_at=None) | Q(expires_at__gt=now)).first()
+    if key is None or not key.user.is_active:
+        raise unauthorized(BAD_KEY)
+    membership = Membership.objects.filter(team_id=key.team_id, user_id=key.user_id).first()
+    if membership is None:
+        raise unauthorized(BAD_KEY)
+    if key.last_used_at is None or key.last_used_at < now - timedelta(minutes=1):
+        ApiKey.objects.filter(id=key.id).update(last_used_at=now)
+    scopes = frozenset(key.scopes) & SCOPES_OF_ROLE.get(membership.role, frozenset())
+    return Caller(key.team_id, key.user_id, f"key {key.name}", scopes, membership.role, key.user.is_instance_admin, key.id)
+
+
+def _caller_for_run_token(text: str) -> Caller:
+    value = unsign("run", text[3:], max_age_s=2 * 86_400)
+    if value is None:
+        raise unauthorized(BAD_KEY)
+    team_id, run_id, attempt = value
+    return Caller(uuid.UUID(team_id), None, f"run {run_id}", frozenset({"run"}), "run", run_id=uuid.UUID(run_id), attempt=attempt)
+
+
+def caller_for_user(user: User, wanted_team: str | None) -> Caller:
+    """The person as a member of the wanted team (id or name), else of their first. Raises AppError 404."""
+    memberships = list(Membership.objects.select_related("team").filter(user=user).order_by("id"))
+    for membership in memberships:
+        if not wanted_team or wanted_team in (str(membership.team_id), membership.team.name):
+            return Caller(membership.team_id, user.id, user.email, SCOPES_OF_ROLE.get(membership.role, frozenset()), membership.role, user.is_instance_admin)
+    raise not_found("Team")
+
+
+def user_with_password(email: str, password: str) -> User | None:
+    """The active person with this e-mail and password. Takes as long for an unknown e-mail."""
+    user = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
+    good = check_password(password, user.password if user else _unusable_hash())
+    return user if user and good else None
+
+
+def _unusable_hash() -> str:
+    global _UNUSABLE
+    if not _UNUSABLE:
+        _UNUSABLE = make_password(uuid.uuid4().hex)
+    return _UNUSABLE
+
+
+_UNUSABLE = ""
+
+
+def get_user(user_id: uuid.UUID) -> User:
+    return User.objects.get(id=user_id)
+
+
+def find_memberships(user_id: uuid.UUID) -> QuerySet[Membership]:
+    return Membership.objects.select_related("team").filter(user_id=user_id).order_by("id")
+
+
+def find_projects(caller: Caller, search: str = "") -> QuerySet[Project]:
+    projects = Project.objects.filter(team_id=caller.team_id).order_by("-is_default", "name")
+    return projects.filter(Q(name__icontains=search) | Q(title__icontains=search)) if search else projects
+
+
+def get_project(caller: Caller, project_id: uuid.UUID) -> Project:
+    """Raises AppError 404 for another team's."""
+    project = Project.objects.filter(team_id=caller.team_id, id=project_id).first()
+    if project is None:
+        raise not_found("Project")
+    return project
+
+
+def default_project(team_id: uuid.UUID) -> Project:
+    return Project.objects.get(team_id=team_id, is_default=True)
+
+
+def find_keys(caller: Caller) -> QuerySet[ApiKey]:
+    return ApiKey.objects.select_related("user").filter(team_id=caller.team_id).order_by("-created_at")
+
+
+def get_team(team_id: uuid.UUID) -> Team:
+    return Team.objects.get(id=team_id)
+
+
+def oldest_team() -> Team | None:
+    """The team of the first boot, which owns the shipped sample."""
+    return Team.objects.order_by("created_at").first()
+
+
+def public_url() -> str:
+    return str(settings.PROCTOR_PUBLIC_URL)

@@ -1,0 +1,1 @@
+"""Settings, URLs, ASGI, broker: wiring only, imported by nobody."""

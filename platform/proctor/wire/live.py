@@ -1,0 +1,56 @@
+"""The websocket `/ws`: JSON text frames, snapshot first (REST), then follow from a cursor.
+
+Topics: `run:<uuid>` (events are `Step`s and, when the run's state changes, a `RunRow`), `job:<uuid>` (events are `RunRow`s),
+`team` (events are job ids whose state changed). Messages carry whole states, so repeats are harmless.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from .base import WireIn, WireOut
+from .errors import ErrorInfo
+from .jobs import RunRow, Step
+
+
+class ClientFrame(WireIn):
+    op: Literal["sub", "unsub", "ping"]
+    id: int = Field(description="The client's number for the subscription.")
+    topic: str | None = None
+    after: str | int | None = Field(default=None, description="Cursor from the snapshot or the last frame's `seq`.")
+
+
+class StepEvent(WireOut):
+    kind: Literal["step"] = "step"
+    step: Step
+
+
+class RunEvent(WireOut):
+    kind: Literal["run"] = "run"
+    run: RunRow
+
+
+class JobEvent(WireOut):
+    kind: Literal["job"] = "job"
+    job_id: str
+
+
+class ServerFrame(WireOut):
+    """Exactly one of events, live, resync, error, pong is present."""
+
+    id: int
+    seq: str | int | None = None
+    events: list[StepEvent | RunEvent | JobEvent] | None = None
+    live: bool | None = Field(default=None, description="Caught up; what follows is new.")
+    resync: bool | None = Field(default=None, description="`after` is too old or this socket was too slow: load the snapshot again.")
+    error: ErrorInfo | None = None
+    pong: bool | None = None
+
+
+class Ticket(WireOut):
+    """`POST /api/ws-ticket`: for clients with a key; open `/ws?ticket=…` within 30 s, once."""
+
+    ticket: str
+    expires_in_s: int
+
+

@@ -1,0 +1,95 @@
+"""Tasksets, their versions and tasks, as the native API gives them."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from .base import RawJson, WireIn, WireOut
+
+
+class TasksetIn(WireIn):
+    name: str = Field(min_length=1, max_length=255, description="Free text; the handle is made from it.")
+    project_id: str | None = None
+
+
+class TasksetChange(WireIn):
+    """Rename (`name` is the new title; the handle follows and the old one stays an alias) or archive."""
+
+    name: str | None = Field(default=None, min_length=1, max_length=255)
+    archived: bool | None = None
+
+
+class VersionOut(WireOut):
+    id: str
+    number: int
+    digest: str = Field(description="`sha256:` and 64 hex digits.")
+    parent_number: int | None
+    task_count: int
+    created: int = Field(description="Tasks new in this version.")
+    updated: int
+    removed: int
+    message: str
+    author: str | None
+    created_at: datetime
+
+
+class TasksetOut(WireOut):
+    id: str
+    name: str = Field(description="The handle.")
+    title: str
+    project_id: str
+    head: VersionOut | None
+    environments: list[str] = Field(default=[], description="Environment names that the head's tasks use.")
+    created_at: datetime
+    changed_at: datetime
+    archived_at: datetime | None
+    last_job: "LastJob | None" = None
+
+
+class LastJob(WireOut):
+    id: str
+    name: str
+    mean_reward: float | None
+    created_at: datetime
+
+
+class TaskRow(WireOut):
+    """One task in a list; `args` cut when long, whole at `/api/tasksets/{id}/tasks/{slug}`."""
+
+    position: int
+    slug: str
+    env: str
+    task_id: str = Field(description="The template id.")
+    args_preview: str = Field(description="The first 300 characters of the args' text.")
+    columns: RawJson | None
+    content_id: str
+
+
+class TaskOut(WireOut):
+    position: int
+    slug: str
+    env: str
+    task_id: str
+    args: RawJson | None
+    validation: RawJson | None
+    agent_config: RawJson | None
+    columns: RawJson | None
+    runtime_config: RawJson | None
+    verifier: RawJson | None
+    content_id: str
+    version_number: int
+
+
+class UploadOut(WireOut):
+    """What an upload did. `version` is the head afterwards; nothing changed → no new one."""
+
+    taskset: TasksetOut
+    version: VersionOut
+    tasks_created: int
+    tasks_updated: int
+    tasks_removed: int
+    tasks_unchanged: int
+
+
+UploadMode = Literal["merge", "replace", "remove"]

@@ -1,0 +1,1 @@
+"""What every Django endpoint shares: parsing wire models, errors, pagination, blobs, live publishing."""

@@ -1,0 +1,52 @@
+"""Keyset pages: the size clamped, the cursor opaque, one shape for every list."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from web.errors import invalid, problem
+
+
+def page_size(request: HttpRequest, default: int = 100) -> int:
+    """`limit` between 1 and the limit, clamped, never refused; what is no number counts as absent."""
+    text = request.GET.get("limit", "")
+    try:
+        wanted = int(text)
+    except ValueError:
+        return default
+    return max(1, min(wanted, settings.PROCTOR_LIMITS["page_size"]))
+
+
+def offset(request: HttpRequest) -> int:
+    """`offset` of HUD's pagers, 0 when absent or odd."""
+    text = request.GET.get("offset", "")
+    return min(int(text), 10**9) if text.isdigit() and len(text) < 12 else 0
+
+
+def read_cursor(request: HttpRequest, length: int) -> list[Any] | None:
+    """The key of the last row of the page before, or None. Raises AppError 422 for a cursor that we did not make."""
+    text = request.GET.get("cursor")
+    if not text:
+        return None
+    try:
+        key = json.loads(base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)))
+    except (ValueError, binascii.Error):
+        key = None
+    if not isinstance(key, list) or len(key) != length:
+        raise invalid([problem("cursor", "must be the `next_cursor` of a page before", text)])
+    return key
+
+
+def write_cursor(key: Sequence[Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(list(key), default=str).encode()).decode().rstrip("=")
+
+
+def page_body(items: Sequence[Any], next_key: Sequence[Any] | None, total: int | None = None) -> dict[str, Any]:
+    return {"items": list(items), "next_cursor": write_cursor(next_key) if next_key is not None else None, "total": total}
