@@ -1,0 +1,37 @@
+"""Grade-school maths: the prompt is the problem, and the answer's last number after `A:` must be the expected one.
+
+An answer without such a number is wrong. Thousands commas, `$` and a full stop at the end of a number do not matter; digits do:
+numbers are compared as exact decimals.
+"""
+
+import re
+from decimal import Decimal
+
+from proctor.environment import Environment
+
+env = Environment("gsm8k", version="1.0.0")
+
+NUMBER = re.compile(r"(?:(?<![0-9])-)?\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
+
+
+@env.template(description="Solve a grade-school maths problem; end with a line `A: <number>`")
+async def solve(question: str, answer: str):
+    reply = yield question
+    expected, found = number(answer), last_number(reply)
+    right = found is not None and found == expected
+    yield {
+        "score": 1.0 if right else 0.0,
+        "content": "right" if right else f"expected {expected}, found {'no number' if found is None else found}",
+        "info": {"expected": str(expected), "found": None if found is None else str(found)},
+    }
+
+
+def last_number(reply):
+    """The last number after the last `A:`, None when there is none."""
+    _, mark, tail = str(reply or "").rpartition("A:")
+    found = NUMBER.findall(tail) if mark else []
+    return number(found[-1]) if found else None
+
+
+def number(text):
+    return Decimal(text.replace("$", "").replace(",", "").strip())
