@@ -1,0 +1,48 @@
+"""The two calls about images that aiodocker has no convenient form for: is it there, and import a tar as an image."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import aiodocker
+import aiohttp
+from aiodocker.exceptions import DockerError, DockerStreamError
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+async def inspect_image(docker: aiodocker.Docker, name: str) -> str | None:
+    """The engine's `sha256:…` for a name, tag or id; None when it has no such image."""
+    try:
+        return str((await docker.images.inspect(name))["Id"])
+    except DockerError as error:
+        if error.status in (400, 404):  # 400: not a valid reference
+            return None
+        raise
+
+
+async def import_image(docker: aiodocker.Docker, tar: Path, tag: str, changes: Sequence[str]) -> str:
+    """A one-layer image from a tar of a file system; `changes` are Dockerfile lines (`CMD`, `ENV`, `USER`, `LABEL`, …)."""
+    repo, _, version = tag.rpartition(":")
+    params = {"fromSrc": "-", "repo": repo, "tag": version, "changes": "\n".join(changes)}
+    async with docker._query(
+        "images/create",
+        "POST",
+        params=params,
+        data=_chunks(tar),
+        headers={"Content-Type": "application/x-tar"},
+        timeout=aiohttp.ClientTimeout(sock_connect=10),
+    ) as response:
+        async for line in response.content:
+            if "error" in (event := json.loads(line)):
+                raise DockerStreamError(event["error"])
+    return str((await docker.images.inspect(tag))["Id"])
+
+
+async def _chunks(path: Path) -> AsyncIterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, _CHUNK_BYTES):
+            yield chunk
