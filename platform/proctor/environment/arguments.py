@@ -12,15 +12,16 @@ import inspect
 import json
 import types
 import typing
-from typing import Annotated, Any, Callable, Dict, List, Literal, TypeVar, Union
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar, Union
 
 T = TypeVar("T")
 
 HINT = "x-hud-hint"
 PromptArg = Annotated[str, {HINT: "prompt"}]
 DataFileArg = Annotated[T, {HINT: "data-file"}]
-DataFilesArg = Annotated[List[T], {HINT: "data-files"}]
-GradingArg = Annotated[List[T], {HINT: "grading"}]
+DataFilesArg = Annotated[list[T], {HINT: "data-files"}]
+GradingArg = Annotated[list[T], {HINT: "grading"}]
 
 _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _UNIONS = (Union, getattr(types, "UnionType", Union))
@@ -34,11 +35,11 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
 
 
-def args_schema(signature: inspect.Signature) -> Dict[str, Any]:
+def args_schema(signature: inspect.Signature) -> dict[str, Any]:
     """The JSON Schema of a template's `args`."""
     named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in named if p.default is p.empty]
-    schema: Dict[str, Any] = {"properties": {p.name: _property(p) for p in named}}
+    schema: dict[str, Any] = {"properties": {p.name: _property(p) for p in named}}
     if required:
         schema["required"] = required
     schema["type"] = "object"
@@ -46,7 +47,7 @@ def args_schema(signature: inspect.Signature) -> Dict[str, Any]:
     return schema
 
 
-def _property(parameter: inspect.Parameter) -> Dict[str, Any]:
+def _property(parameter: inspect.Parameter) -> dict[str, Any]:
     schema = type_schema(parameter.annotation)
     schema["title"] = parameter.name.title().replace("_", " ").strip()
     if parameter.default is not parameter.empty and _is_json(parameter.default):
@@ -62,7 +63,7 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def type_schema(annotation: Any) -> Dict[str, Any]:
+def type_schema(annotation: Any) -> dict[str, Any]:
     """The JSON Schema of one annotation; `{}` accepts anything."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if hasattr(annotation, "model_json_schema"):
@@ -75,14 +76,14 @@ def type_schema(annotation: Any) -> Dict[str, Any]:
         return _choice_schema(list(arguments))
     if _is_enum(annotation):
         return _choice_schema([member.value for member in annotation])
-    if annotation in (list, List) or origin is list:
+    if annotation is list or origin is list:
         return {"type": "array", "items": type_schema(arguments[0]) if arguments else {}}
-    if annotation in (dict, Dict) or origin is dict:
+    if annotation is dict or origin is dict:
         return {"type": "object", "additionalProperties": (type_schema(arguments[1]) or True) if arguments else True}
     return {"type": _SCALARS[annotation]} if _is_scalar(annotation) else {}
 
 
-def _annotated_schema(arguments: typing.Tuple[Any, ...]) -> Dict[str, Any]:
+def _annotated_schema(arguments: tuple[Any, ...]) -> dict[str, Any]:
     schema = type_schema(arguments[0])
     for extra in arguments[1:]:
         if isinstance(extra, dict):
@@ -90,9 +91,9 @@ def _annotated_schema(arguments: typing.Tuple[Any, ...]) -> Dict[str, Any]:
     return schema
 
 
-def _choice_schema(choices: List[Any]) -> Dict[str, Any]:
+def _choice_schema(choices: list[Any]) -> dict[str, Any]:
     kinds = {_SCALARS.get(type(choice)) for choice in choices}
-    schema: Dict[str, Any] = {"const": choices[0]} if len(choices) == 1 else {"enum": choices}
+    schema: dict[str, Any] = {"const": choices[0]} if len(choices) == 1 else {"enum": choices}
     if len(kinds) == 1 and None not in kinds:
         schema["type"] = kinds.pop()
     return schema
@@ -140,7 +141,7 @@ def fits(annotation: Any, value: Any) -> bool:
     return _matches(type_schema(annotation), value)
 
 
-def _matches(schema: Dict[str, Any], value: Any) -> bool:
+def _matches(schema: dict[str, Any], value: Any) -> bool:
     if "anyOf" in schema:
         return any(_matches(member, value) for member in schema["anyOf"])
     if "const" in schema or "enum" in schema:

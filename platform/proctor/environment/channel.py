@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from typing import Any, Awaitable, Callable, Dict, Optional, Set
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from .declare import Environment
 from .frames import FrameError, MessageId, encode, error_frame, read_frame, result_frame
@@ -19,7 +20,7 @@ from .runner import TaskRunner
 
 log = logging.getLogger(__name__)
 
-Message = Dict[str, Any]
+Message = dict[str, Any]
 
 
 class RpcError(Exception):
@@ -30,7 +31,7 @@ class RpcError(Exception):
         self.code = code
 
 
-def params_of(message: Message) -> Dict[str, Any]:
+def params_of(message: Message) -> dict[str, Any]:
     params = message.get("params") or {}
     if not isinstance(params, dict):
         raise RpcError(-32602, f"{message.get('method')}: 'params' must be an object")
@@ -42,10 +43,10 @@ class Channel:
 
     def __init__(self, env: Environment) -> None:
         self.env = env
-        self.live: Set[str] = set()
-        self._runners: Dict[str, TaskRunner] = {}
+        self.live: set[str] = set()
+        self._runners: dict[str, TaskRunner] = {}
 
-    async def start(self, session_id: str, task_id: str, args: Dict[str, Any]) -> Dict[str, Any]:
+    async def start(self, session_id: str, task_id: str, args: dict[str, Any]) -> dict[str, Any]:
         """A second start replaces the first."""
         await self.cancel(session_id)
         runner = self._runners[session_id] = TaskRunner(self.env.templates[task_id], args)
@@ -55,7 +56,7 @@ class Channel:
             await self.cancel(session_id)
             raise
 
-    async def grade(self, session_id: str, answer: Any) -> Dict[str, Any]:
+    async def grade(self, session_id: str, answer: Any) -> dict[str, Any]:
         runner = self._runners.pop(session_id, None) or self._take_parked()
         return await runner.grade(answer)
 
@@ -64,9 +65,7 @@ class Channel:
         if not parked:
             raise RpcError(-32600, "no task in progress")
         if len(parked) > 1:
-            raise RpcError(
-                -32600, f"{len(parked)} parked sessions ({', '.join(parked)}); resume one by sending hello with its session_id"
-            )
+            raise RpcError(-32600, f"{len(parked)} parked sessions ({', '.join(parked)}); resume one by sending hello with its session_id")
         return self._runners.pop(parked[0])
 
     async def cancel(self, session_id: str) -> None:
@@ -99,10 +98,10 @@ class Session:
     def __init__(self, channel: Channel, writer: asyncio.StreamWriter) -> None:
         self._channel, self._env, self._writer = channel, channel.env, writer
         self._id = "sess-" + secrets.token_hex(4)
-        self._work: Optional[asyncio.Task[None]] = None
+        self._work: asyncio.Task[None] | None = None
         self._work_message: Message = {}
         channel.live.add(self._id)
-        self._methods: Dict[str, Callable[[Message], Awaitable[Dict[str, Any]]]] = {
+        self._methods: dict[str, Callable[[Message], Awaitable[dict[str, Any]]]] = {
             "hello": self._hello,
             "tasks.list": self._list,
             "tasks.start": self._start,
@@ -110,7 +109,7 @@ class Session:
         }
 
     async def run(self, first: Message, reader: asyncio.StreamReader) -> None:
-        message: Optional[Message] = first
+        message: Message | None = first
         try:
             while message is not None and await self._receive(message):
                 message = await read_frame(reader)
@@ -187,7 +186,7 @@ class Session:
             await self._writer.drain()
         return sent
 
-    async def _hello(self, params: Message) -> Dict[str, Any]:
+    async def _hello(self, params: Message) -> dict[str, Any]:
         requested = params.get("session_id")
         if requested is not None and requested != self._id:
             self._id = self._channel.resume(self._id, requested)
@@ -199,10 +198,10 @@ class Session:
             "bindings": [capability.to_manifest() for capability in self._env.capabilities],
         }
 
-    async def _list(self, params: Message) -> Dict[str, Any]:
+    async def _list(self, params: Message) -> dict[str, Any]:
         return {"tasks": [template.manifest_entry() for template in self._env.templates.values()]}
 
-    async def _start(self, params: Message) -> Dict[str, Any]:
+    async def _start(self, params: Message) -> dict[str, Any]:
         task_id, args = params.get("id"), params.get("args")
         if not isinstance(task_id, str):
             raise RpcError(-32602, "tasks.start: 'id' must be a string")
@@ -212,7 +211,7 @@ class Session:
             raise RpcError(-32602, f"unknown task: {task_id!r}")
         return await self._channel.start(self._id, task_id, args or {})
 
-    async def _grade(self, params: Message) -> Dict[str, Any]:
+    async def _grade(self, params: Message) -> dict[str, Any]:
         return await self._channel.grade(self._id, params.get("answer"))
 
 

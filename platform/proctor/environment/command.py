@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from typing import List, Optional
 
 from .load import EnvironmentNotFound, load_environment
 from .server import serve_until_terminated
 
 
-def main(argv: Optional[List[str]] = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="proctor.environment", description="Serve an environment on the HUD control channel.")
     parser.add_argument("path", help="a Python file that declares an Environment, or a folder with env.py")
     parser.add_argument("--env", help="which one, when the file declares several")
@@ -22,7 +21,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     try:
         env = load_environment(options.path, options.env)
     except EnvironmentNotFound as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 2
     serve_until_terminated(env, options.host, options.port)
     return 0

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Awaitable, Callable, Dict, Iterable, List, Optional, Union
+from typing import Any
 
 from .arguments import args_schema, signature_of, type_schema
 
-Hook = Callable[[], Union[Awaitable[None], None]]
+Hook = Callable[[], Any]
+"""Async or not; what it returns is ignored."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,13 @@ class Capability:
     name: str
     protocol: str
     url: str
-    params: Dict[str, Any] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
 
-    def to_manifest(self) -> Dict[str, Any]:
+    def to_manifest(self) -> dict[str, Any]:
         return {"name": self.name, "protocol": self.protocol, "url": self.url, "params": dict(self.params)}
 
     @classmethod
-    def mcp(cls, *, url: str, name: str = "tools", auth_token: Optional[str] = None) -> Capability:
+    def mcp(cls, *, url: str, name: str = "tools", auth_token: str | None = None) -> Capability:
         """An MCP server: streamable HTTP for `http(s)://`, websocket for `ws(s)://`."""
         params = {"transport": "websocket" if url.startswith("ws") else "streamable-http"}
         if auth_token is not None:
@@ -55,14 +57,14 @@ class Template:
         self.signature = signature_of(function)
         functools.update_wrapper(self, function)
 
-    def manifest_entry(self) -> Dict[str, Any]:
+    def manifest_entry(self) -> dict[str, Any]:
         entry = {"id": self.id, "description": self.description, "args": args_schema(self.signature)}
         for key, declared in (("input", self.input), ("returns", self.returns)):
             if declared is not None:
                 entry[key] = type_schema(declared)
         return entry
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Dict[str, Any]:
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         bound = self.signature.bind(*args, **kwargs)
         return {"env": self.env_name, "id": self.id, "args": dict(bound.arguments)}
 
@@ -72,15 +74,15 @@ class Environment:
 
     def __init__(self, name: str, *, version: str = "0.0.1", capabilities: Iterable[Capability] = ()) -> None:
         self.name, self.version = name, version
-        self.templates: Dict[str, Template] = {}
-        self.capabilities: List[Capability] = []
-        self._initializers: List[Hook] = []
-        self._closers: List[Hook] = []
+        self.templates: dict[str, Template] = {}
+        self.capabilities: list[Capability] = []
+        self._initializers: list[Hook] = []
+        self._closers: list[Hook] = []
         for capability in capabilities:
             self.add_capability(capability)
 
     def template(
-        self, *, id: Optional[str] = None, description: str = "", input: Any = None, returns: Any = None
+        self, *, id: str | None = None, description: str = "", input: Any = None, returns: Any = None
     ) -> Callable[[Callable[..., Any]], Template]:
         """Register a generator function, async or not, with two yields: the prompt (text, messages, or a dict with `prompt` and
         perhaps `bindings`), which evaluates to the answer, then the reward (a finite number, or a dict with `score`)."""

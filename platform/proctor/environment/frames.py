@@ -8,26 +8,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any
 
 FRAME_LIMIT_BYTES = 16 * 1024 * 1024
-MessageId = Union[int, str, None]
-Stream = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
+MessageId = Any
+"""A number or text, whatever the peer chose; None for a notification."""
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class FrameError(ValueError):
     """A frame that cannot be sent, or that was received and cannot be read."""
 
 
-def result_frame(message_id: MessageId, result: Dict[str, Any]) -> Dict[str, Any]:
+def result_frame(message_id: MessageId, result: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": message_id, "result": result}
 
 
-def error_frame(message_id: MessageId, code: int, message: str) -> Dict[str, Any]:
+def error_frame(message_id: MessageId, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": message_id, "error": {"code": code, "message": message}}
 
 
-def encode(message: Dict[str, Any]) -> bytes:
+def encode(message: dict[str, Any]) -> bytes:
     try:
         data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError) as error:
@@ -40,7 +41,7 @@ def encode(message: Dict[str, Any]) -> bytes:
     return data + b"\n"
 
 
-async def read_frame(reader: asyncio.StreamReader) -> Optional[Dict[str, Any]]:
+async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     """The next message; None when the peer has hung up. After a FrameError the connection is of no more use."""
     try:
         line = await reader.readuntil(b"\n")
@@ -53,7 +54,7 @@ async def read_frame(reader: asyncio.StreamReader) -> Optional[Dict[str, Any]]:
     return _parse(line) if line else None
 
 
-def _parse(line: bytes) -> Dict[str, Any]:
+def _parse(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -9,7 +9,6 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Optional, Union
 
 from .declare import Environment
 
@@ -18,7 +17,7 @@ class EnvironmentNotFound(ValueError):
     """The file is missing, or does not declare exactly one environment (of that name)."""
 
 
-def load_environment(path: Union[str, Path], name: Optional[str] = None) -> Environment:
+def load_environment(path: str | Path, name: str | None = None) -> Environment:
     """The environment of a file, or of `env.py` in a folder. `name`, an environment's or a variable's, chooses among several."""
     file = Path(path).resolve()
     file = file / "env.py" if file.is_dir() else file

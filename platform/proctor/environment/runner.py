@@ -12,7 +12,8 @@ import inspect
 import logging
 import math
 import threading
-from typing import Any, AsyncGenerator, Callable, Dict, Generator, Optional, Union
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any
 
 from .arguments import fit
 from .declare import Answer, Template
@@ -27,16 +28,16 @@ class TaskEnded(RuntimeError):
 class TaskRunner:
     """Raises TypeError at once when the args do not fit the signature, before any of the author's code runs."""
 
-    def __init__(self, template: Template, args: Dict[str, Any]) -> None:
+    def __init__(self, template: Template, args: dict[str, Any]) -> None:
         self.template = template
         try:
             template.signature.bind(**args)
         except TypeError as error:
             raise TypeError(f"task {template.id!r}: bad args {sorted(args)}: {error}") from error
         self._args = args
-        self._steps: Optional[Union[AsyncGenerator[Any, Any], _ThreadedSteps]] = None
+        self._steps: AsyncGenerator[Any, Any] | _ThreadedSteps | None = None
 
-    async def start(self) -> Dict[str, Any]:
+    async def start(self) -> dict[str, Any]:
         """Run to the first yield; the `tasks.start` result."""
         parameters = self.template.signature.parameters
         args = {k: fit(parameters[k].annotation, v) if k in parameters else v for k, v in self._args.items()}
@@ -45,7 +46,7 @@ class TaskRunner:
         prompt = await self._advance(None, "before its prompt: yield a prompt first")
         return to_json(prompt) if isinstance(prompt, dict) and "prompt" in prompt else {"prompt": to_json(prompt)}
 
-    async def grade(self, answer: Any) -> Dict[str, Any]:
+    async def grade(self, answer: Any) -> dict[str, Any]:
         """Hand over the answer, run to the second yield; the `tasks.grade` result. The task is over whatever happens."""
         try:
             grade = await self._advance(self._answer(answer), "without a grade: yield a reward after the answer")
@@ -81,7 +82,7 @@ class TaskRunner:
         return Answer(content, answer if isinstance(answer, str) else str(answer))
 
 
-def grade_frame(task_id: str, grade: Any) -> Dict[str, Any]:
+def grade_frame(task_id: str, grade: Any) -> dict[str, Any]:
     """A number, a dict with `score`, or an object with `reward` (HUD's EvaluationResult) as a grade frame with a finite score."""
     frame = to_json(grade)
     if isinstance(frame, dict):
@@ -159,7 +160,7 @@ def _in_thread(function: Callable[[], Any]) -> asyncio.Future[Any]:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
-    def settle(result: Any, error: Optional[BaseException]) -> None:
+    def settle(result: Any, error: BaseException | None) -> None:
         if future.done():
             return
         if error is not None:

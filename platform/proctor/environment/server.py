@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import signal
-from typing import Set
 from urllib.parse import urlsplit
 
 from .channel import Channel, Message, RpcError, Session, params_of
@@ -27,7 +26,7 @@ async def serve(env: Environment, host: str = "127.0.0.1", port: int = 0) -> Non
     await env.start()
     try:
         async with Server(env, host, port) as server:
-            print(f"{PORT_ANNOUNCEMENT}{server.port}", flush=True)
+            print(f"{PORT_ANNOUNCEMENT}{server.port}", flush=True)  # noqa: T201 - who started this process reads it
             await asyncio.Event().wait()
     finally:
         await env.stop()
@@ -53,7 +52,7 @@ class Server:
     def __init__(self, env: Environment, host: str = "127.0.0.1", port: int = 0) -> None:
         self._env, self._host, self.port = env, host, port
         self._channel = Channel(env)
-        self._connections: Set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Server:
         self._server = await asyncio.start_server(self._accept, self._host, self.port, limit=FRAME_LIMIT_BYTES)

@@ -30,9 +30,7 @@ class BuildFailed(Exception):
     """The image was not built: what happened, at which step."""
 
 
-async def build_image(
-    tar: Path, tag: str, on_line: Callable[[str], None], *, labels: Mapping[str, str], timeout_s: float = 1_800
-) -> str:
+async def build_image(tar: Path, tag: str, on_line: Callable[[str], None], *, labels: Mapping[str, str], timeout_s: float = 1_800) -> str:
     """Check the archive and build it; the image's id. Raises BuildFailed, which is also the log's last line."""
     build_log = _BuildLog(on_line)
     try:

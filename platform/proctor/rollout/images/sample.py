@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import aiodocker
 from aiodocker.exceptions import DockerError
@@ -49,9 +49,7 @@ class SampleImage:
     how: Literal["present", "built", "imported"]
 
 
-async def ensure_sample_image(
-    docker: aiodocker.Docker, progress: Progress, *, pull_marker: Path | None = None
-) -> SampleImage | None:
+async def ensure_sample_image(docker: aiodocker.Docker, progress: Progress, *, pull_marker: Path | None = None) -> SampleImage | None:
     """The sample's image, made if need be. `pull_marker`: a file that says that pulling was tried here before, and failed."""
     tag = await asyncio.to_thread(sample_tag)
     if image_id := await inspect_image(docker, tag):
@@ -90,7 +88,7 @@ def _make_stage(folder: Path) -> Path:
 async def _build_on_base(
     docker: aiodocker.Docker, stage: Path, tag: str, progress: Progress, pull_marker: Path | None
 ) -> SampleImage | None:
-    if await inspect_image(docker, BASE_IMAGE) is None and not await _pull(docker, progress, pull_marker):
+    if await inspect_image(docker, BASE_IMAGE) is None and not await _pull_once(docker, progress, pull_marker):
         return None
     progress(f"Building {tag} on {BASE_IMAGE}")
     context = stage.with_name("context.tar")
@@ -103,9 +101,18 @@ async def _build_on_base(
     return SampleImage(tag, image_id, "built") if await _works(docker, image_id, "python3", progress) else None
 
 
-async def _pull(docker: aiodocker.Docker, progress: Progress, marker: Path | None) -> bool:
-    if marker is not None and marker.exists():
+async def _pull_once(docker: aiodocker.Docker, progress: Progress, marker: Path | None) -> bool:
+    if marker is None:
+        return await _pull(docker, progress)
+    if await asyncio.to_thread(marker.exists):
         return False
+    pulled = await _pull(docker, progress)
+    if not pulled:
+        await asyncio.to_thread(marker.touch)
+    return pulled
+
+
+async def _pull(docker: aiodocker.Docker, progress: Progress) -> bool:
     progress(f"Pulling {BASE_IMAGE} (at most {PULL_WITHIN_S:g} s)")
     try:
         async with asyncio.timeout(PULL_WITHIN_S):
@@ -113,8 +120,6 @@ async def _pull(docker: aiodocker.Docker, progress: Progress, marker: Path | Non
         return True
     except (TimeoutError, DockerError) as error:
         progress(f"{BASE_IMAGE} cannot be pulled: {str(error) or 'no answer in time'}")
-        if marker is not None:
-            marker.touch()
         return False
 
 
@@ -158,7 +163,7 @@ def _changes(tag: str) -> list[str]:
 async def _works(docker: aiodocker.Docker, image_id: str, python: str, progress: Progress) -> bool:
     """Whether the image's Python starts and finds the environment package. An image that does not is removed again."""
     host = {"NetworkMode": "none", "CapDrop": ["ALL"], "SecurityOpt": ["no-new-privileges"], "Memory": 256 * 1024**2}
-    config = {"Image": image_id, "Cmd": [python, *_TRIAL], "HostConfig": host, "Labels": {SAMPLE_LABEL: "trial"}}
+    config: dict[str, Any] = {"Image": image_id, "Cmd": [python, *_TRIAL], "HostConfig": host, "Labels": {SAMPLE_LABEL: "trial"}}
     container = await docker.containers.create(config)
     try:
         await container.start()
@@ -166,7 +171,8 @@ async def _works(docker: aiodocker.Docker, image_id: str, python: str, progress:
             status = (await container.wait())["StatusCode"]
         if status == 0:
             return True
-        progress(f"The sample's image does not run here (exit code {status}): {''.join(await container.log(stdout=True, stderr=True))[-500:]}")
+        output = "".join(await container.log(stdout=True, stderr=True))
+        progress(f"The sample's image does not run here (exit code {status}): {output[-500:]}")
     except (DockerError, TimeoutError) as error:
         progress(f"The sample's image does not run here: {error}")
     finally:

@@ -4,8 +4,12 @@ An answer without such a number is wrong. Thousands commas, `$` and a full stop 
 numbers are compared as exact decimals.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import AsyncGenerator
 from decimal import Decimal
+from typing import Any
 
 from proctor.environment import Environment
 
@@ -15,7 +19,7 @@ NUMBER = re.compile(r"(?:(?<![0-9])-)?\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)"
 
 
 @env.template(description="Solve a grade-school maths problem; end with a line `A: <number>`")
-async def solve(question: str, answer: str):
+async def solve(question: str, answer: str) -> AsyncGenerator[Any, str]:
     reply = yield question
     expected, found = number(answer), last_number(reply)
     right = found is not None and found == expected
@@ -26,12 +30,12 @@ async def solve(question: str, answer: str):
     }
 
 
-def last_number(reply):
+def last_number(reply: str | None) -> Decimal | None:
     """The last number after the last `A:`, None when there is none."""
-    _, mark, tail = str(reply or "").rpartition("A:")
+    _, mark, tail = (reply or "").rpartition("A:")
     found = NUMBER.findall(tail) if mark else []
     return number(found[-1]) if found else None
 
 
-def number(text):
+def number(text: str) -> Decimal:
     return Decimal(text.replace("$", "").replace(",", "").strip())
