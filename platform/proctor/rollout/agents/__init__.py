@@ -1,0 +1,29 @@
+"""The agents a job may name, and the check that submit makes of their configuration.
+
+`validate_agent` is pure and cheap; `make_agent` imports what the type needs, no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.rollout.agents.base import Agent
+from proctor.rollout.agents.config import AGENT_TYPES, validate_agent
+from proctor.rollout.errors import RolloutFailed
+
+__all__ = ["AGENT_TYPES", "Agent", "make_agent", "validate_agent"]
+
+
+def make_agent(agent_type: str, config: Mapping[str, Any]) -> Agent:
+    """The agent, ready to run once. A configuration that submit would refuse is refused here too."""
+    problems = validate_agent(agent_type, config)
+    if problems:
+        raise RolloutFailed("agent", "The agent cannot run: " + "; ".join(problems))
+    if agent_type == "openai_compatible":
+        from proctor.rollout.agents.openai_compatible import OpenAICompatibleAgent
+
+        return OpenAICompatibleAgent(config)
+    from proctor.rollout.agents.recorded import NoopAgent, ReplayAgent
+
+    return ReplayAgent(config) if agent_type == "replay" else NoopAgent()

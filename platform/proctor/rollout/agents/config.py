@@ -1,0 +1,109 @@
+"""What an agent's configuration may say. Pure, used at submit and again before a run.
+
+Where a model is served, and with which key, is a team's setting and never a job's: such keys are refused wherever they
+hide. Keys that the HUD SDK always sends are accepted, with effect or without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+AGENT_TYPES = ("openai_compatible", "replay", "noop")
+STOP_CONDITIONS = ("length", "malformed_tool_call")
+MAX_STEPS = 1_000
+
+_FORBIDDEN = frozenset({"base_url", "api_key", "headers", "extra_headers", "default_headers", "authorization", "model_client"})
+_COMMON = frozenset({"timeout_seconds", "model_name", "model", "checkpoint_name", "gateway"})
+_OPENAI = _COMMON | {
+    "auto_respond", "max_steps", "tool_timeout_seconds", "system_prompt", "citations_enabled", "stop_on",
+    "screenshot_encoding", "checkpoint", "completion_kwargs",
+}  # fmt: skip
+_RESERVED_KWARGS = frozenset({"messages", "stream", "tools", "n", "stream_options"})
+
+
+def validate_agent(agent_type: str, config: Mapping[str, Any]) -> list[str]:
+    """Everything wrong with it, as sentences; empty when it may run."""
+    check = _CHECKS.get(agent_type)
+    if check is None:
+        return [f"unknown agent type {agent_type!r}; there are: {', '.join(AGENT_TYPES)}"]
+    return [*_forbidden(config, "config"), *_timeouts(config), *check(config)]
+
+
+def _forbidden(value: Any, path: str) -> list[str]:
+    """Refused keys, in objects at any depth."""
+    if not isinstance(value, Mapping):
+        return []
+    here = [f"{path}.{key} is not allowed: model endpoints and keys belong to the team" for key in value if _is_forbidden(key)]
+    return here + [problem for key, inner in value.items() for problem in _forbidden(inner, f"{path}.{key}") if key != "answers"]
+
+
+def _is_forbidden(key: Any) -> bool:
+    return str(key).lower().replace("-", "_") in _FORBIDDEN
+
+
+def _timeouts(config: Mapping[str, Any]) -> list[str]:
+    return [
+        f"config.{key} must be a number of seconds over 0"
+        for key in ("timeout_seconds", "tool_timeout_seconds")
+        if config.get(key) is not None and not _positive(config[key])
+    ]
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+def _openai_compatible(config: Mapping[str, Any]) -> list[str]:
+    rules: list[tuple[bool, str]] = [
+        (bool(config.get("auto_respond")), "config.auto_respond is not supported here: leave it false"),
+        (bool(config.get("citations_enabled")), "config.citations_enabled is not supported by openai_compatible"),
+        (not _is_steps(config.get("max_steps", 10)), f"config.max_steps must be a whole number from 1 to {MAX_STEPS}"),
+        (not isinstance(config.get("system_prompt"), str | None), "config.system_prompt must be a text"),
+        (not _is_stop_on(config.get("stop_on")), f"config.stop_on may list: {', '.join(STOP_CONDITIONS)}"),
+        (not isinstance(config.get("model"), str | None), "config.model must be a text"),
+    ]
+    unknown = [f"config.{key} is unknown" for key in config if key not in _OPENAI and not _is_forbidden(key)]
+    return unknown + [message for wrong, message in rules if wrong] + _completion_kwargs(config.get("completion_kwargs"))
+
+
+def _is_steps(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_STEPS
+
+
+def _is_stop_on(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple) and all(item in STOP_CONDITIONS for item in value))
+
+
+def _completion_kwargs(kwargs: Any) -> list[str]:
+    if kwargs is None:
+        return []
+    if not isinstance(kwargs, Mapping):
+        return ["config.completion_kwargs must be an object"]
+    taken = [f"config.completion_kwargs.{key} is set by the agent itself" for key in kwargs if key in _RESERVED_KWARGS]
+    extra = kwargs.get("extra_body")
+    return taken + ([] if extra is None or isinstance(extra, Mapping) else ["config.completion_kwargs.extra_body must be an object"])
+
+
+def _replay(config: Mapping[str, Any]) -> list[str]:
+    unknown = [f"config.{key} is unknown" for key in config if key not in _COMMON | {"column", "answers"} and not _is_forbidden(key)]
+    if ("column" in config) == ("answers" in config):
+        return [*unknown, 'replay needs either "column" or "answers"']
+    if "column" in config and not (isinstance(config["column"], str) and config["column"]):
+        return [*unknown, "config.column must name a column"]
+    answers = config.get("answers", {})
+    if not isinstance(answers, Mapping) or not all(isinstance(text, str) for text in answers.values()):
+        return [*unknown, "config.answers must map slugs to texts"]
+    return unknown
+
+
+def _noop(config: Mapping[str, Any]) -> list[str]:
+    return [f"config.{key} is unknown" for key in config if key not in _COMMON and not _is_forbidden(key)]
+
+
+_CHECKS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "openai_compatible": _openai_compatible,
+    "replay": _replay,
+    "noop": _noop,
+}

@@ -1,0 +1,1 @@
+"""How a rollout talks to a started environment: one contract (`base`), one module per protocol."""
