@@ -1,13 +1,14 @@
 """Runs a command and ends it, with everything it started, when the parent lets go of our standard input.
 
 Started as `python -S -I guard.py COMMAND…` by `processes`: whatever ends the worker, `kill -9` included, closes the pipe,
-and the command's process group is killed. Exits as the command did (128 + signal when it was killed). Standard library only.
+and the command's process group is killed, its folder (ours) removed. Exits as the command did (128 + signal when it was killed). Standard library only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +36,7 @@ def main() -> int:
     threading.Thread(target=_until_let_go, args=(child.pid,), daemon=True).start()
     code = child.wait()
     _kill(child.pid)
+    shutil.rmtree(os.getcwd(), ignore_errors=True)
     return code if code >= 0 else 128 - code
 
 
