@@ -51,7 +51,7 @@ class Server:
 
     def __init__(self, env: Environment, host: str = "127.0.0.1", port: int = 0) -> None:
         self._env, self._host, self.port = env, host, port
-        self._channel = Channel(env)
+        self.channel = Channel(env)
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Server:
@@ -64,7 +64,7 @@ class Server:
         for connection in list(self._connections):
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        await self._channel.cancel_all()
+        await self.channel.cancel_all()
         await self._server.wait_closed()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -89,7 +89,7 @@ class Server:
             if first.get("method") == "tunnel.open":
                 await self._tunnel(first, (reader, writer))
             else:
-                await Session(self._channel, writer).run(first, reader)
+                await Session(self.channel, writer).run(first, reader)
         except FrameError as error:
             log.warning("closing a connection: %s", error)
             writer.write(encode(error_frame(None, -32000, str(error))))

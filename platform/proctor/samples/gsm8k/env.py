@@ -21,7 +21,7 @@ NUMBER = re.compile(r"(?:(?<![0-9])-)?\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)"
 @env.template(description="Solve a grade-school maths problem; end with a line `A: <number>`")
 async def solve(question: str, answer: str) -> AsyncGenerator[Any, str]:
     reply = yield question
-    expected, found = number(answer), last_number(reply)
+    expected, found = number(answer), last_number(reply if isinstance(reply, str) else "")
     right = found is not None and found == expected
     yield {
         "score": 1.0 if right else 0.0,
@@ -30,9 +30,9 @@ async def solve(question: str, answer: str) -> AsyncGenerator[Any, str]:
     }
 
 
-def last_number(reply: str | None) -> Decimal | None:
+def last_number(reply: str) -> Decimal | None:
     """The last number after the last `A:`, None when there is none."""
-    _, mark, tail = (reply or "").rpartition("A:")
+    _, mark, tail = reply.rpartition("A:")
     found = NUMBER.findall(tail) if mark else []
     return number(found[-1]) if found else None
 
