@@ -121,6 +121,15 @@ class DockerEngine:
             return False
         return True
 
+    async def remove_network(self, instance: str) -> None:
+        """Remove the instance's bridge, if there is one and nobody is on it. Later rollouts make it anew."""
+        self._networks.pop(instance, None)
+        try:
+            await self._control._query_json(f"networks/{_network_name(instance)}", method="DELETE")
+        except DockerError as error:
+            if error.status != 404:
+                raise RolloutFailed("platform", f"The instance's network was not removed: {error}") from error
+
     async def _remove_once(self, container: str) -> bool:
         try:
             await self._control.containers.container(container).delete(force=True, v=True)
@@ -137,7 +146,7 @@ class DockerEngine:
         if not self._own_network or not instance:
             return "bridge"
         if instance not in self._networks:
-            self._networks[instance] = asyncio.create_task(self._ensure_network(f"proctor-{instance[:40]}", instance))
+            self._networks[instance] = asyncio.create_task(self._ensure_network(_network_name(instance), instance))
         return await asyncio.shield(self._networks[instance])
 
     async def _ensure_network(self, name: str, instance: str) -> str:
@@ -258,6 +267,10 @@ class DockerSandbox:
         networks = self._addresses.get("Networks") or {}
         own = networks.get(self._spec.network or "") or next(iter(networks.values()), {})
         self.host, self.port = own.get("IPAddress") or "127.0.0.1", port
+
+
+def _network_name(instance: str) -> str:
+    return f"proctor-{instance[:40]}"
 
 
 def _container_name(labels: Mapping[str, str]) -> str:
