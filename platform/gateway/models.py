@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 
-from accounts.models import Team
 from django.db import models
+
+from accounts.models import Team
 
 
 class ModelEndpoint(models.Model):
