@@ -10,9 +10,9 @@ import tempfile
 os.environ.update(HOME=tempfile.mkdtemp(prefix="hud-home-"), HUD_SKIP_VERSION_CHECK="1", HUD_CLI_ANALYTICS_ENABLED="false")
 os.environ.pop("HUD_API_KEY", None)
 
-from hud.agents.base import Agent  # noqa: E402
-from hud.clients import HudProtocolError, connect  # noqa: E402
-from hud.eval import Runtime, Task, Taskset  # noqa: E402
+from hud.agents.base import Agent
+from hud.clients import HudProtocolError, connect
+from hud.eval import Runtime, Task, Taskset
 
 RUNTIME = Runtime(url=sys.argv[1])
 

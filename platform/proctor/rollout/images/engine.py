@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -11,11 +12,15 @@ import aiodocker
 import aiohttp
 from aiodocker.exceptions import DockerError, DockerStreamError
 
+_REFERENCE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:@/-]*[A-Za-z0-9._-])?")
 _CHUNK_BYTES = 1024 * 1024
 
 
 async def inspect_image(docker: aiodocker.Docker, name: str) -> str | None:
-    """The engine's `sha256:…` for a name, tag or id; None when it has no such image."""
+    """The engine's `sha256:…` for a name, tag or id; None when it has no such image. The name goes into a URL's path, so what
+    cannot be a reference is not asked for."""
+    if not _REFERENCE.fullmatch(name) or ".." in name or "//" in name:
+        return None
     try:
         return str((await docker.images.inspect(name))["Id"])
     except DockerError as error:

@@ -14,7 +14,7 @@ import py_compile
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -49,14 +49,21 @@ class SampleImage:
     how: Literal["present", "built", "imported"]
 
 
-async def ensure_sample_image(docker: aiodocker.Docker, progress: Progress, *, pull_marker: Path | None = None) -> SampleImage | None:
-    """The sample's image, made if need be. `pull_marker`: a file that says that pulling was tried here before, and failed."""
+async def ensure_sample_image(
+    docker: aiodocker.Docker, progress: Progress, *, pull_marker: Path | None = None, labels: Mapping[str, str] | None = None
+) -> SampleImage | None:
+    """The sample's image, made if need be. `pull_marker`: a file that says that pulling was tried here before, and failed.
+    `labels` go on the container that tries a new image, so that a sweep finds it if this process is killed meanwhile."""
     tag = await asyncio.to_thread(sample_tag)
     if image_id := await inspect_image(docker, tag):
         return SampleImage(tag, image_id, "present")
     with tempfile.TemporaryDirectory(prefix="proctor-sample-") as folder:
         stage = await asyncio.to_thread(_make_stage, Path(folder))
-        return await _build_on_base(docker, stage, tag, progress, pull_marker) or await _import(docker, stage, tag, progress)
+        if (built := await _build_on_base(docker, stage, tag, progress, pull_marker)) and await _works(docker, built, progress, labels):
+            return built
+        if (imported := await _import(docker, stage, tag, progress)) and await _works(docker, imported, progress, labels):
+            return imported
+    return None
 
 
 def sample_tag() -> str:
@@ -98,7 +105,7 @@ async def _build_on_base(
     except BuildFailed as error:
         progress(f"The sample's image could not be built on {BASE_IMAGE}: {error}")
         return None
-    return SampleImage(tag, image_id, "built") if await _works(docker, image_id, "python3", progress) else None
+    return SampleImage(tag, image_id, "built")
 
 
 async def _pull_once(docker: aiodocker.Docker, progress: Progress, marker: Path | None) -> bool:
@@ -139,7 +146,7 @@ async def _import(docker: aiodocker.Docker, stage: Path, tag: str, progress: Pro
     except (DockerError, OSError) as error:
         progress(f"The sample's image could not be imported: {error}")
         return None
-    return SampleImage(tag, image_id, "imported") if await _works(docker, image_id, PYTHON, progress) else None
+    return SampleImage(tag, image_id, "imported")
 
 
 def _write_tree(stage: Path, target: Path) -> None:
@@ -160,10 +167,10 @@ def _changes(tag: str) -> list[str]:
     ]
 
 
-async def _works(docker: aiodocker.Docker, image_id: str, python: str, progress: Progress) -> bool:
+async def _works(docker: aiodocker.Docker, image: SampleImage, progress: Progress, labels: Mapping[str, str] | None) -> bool:
     """Whether the image's Python starts and finds the environment package. An image that does not is removed again."""
     host = {"NetworkMode": "none", "CapDrop": ["ALL"], "SecurityOpt": ["no-new-privileges"], "Memory": 256 * 1024**2}
-    config: dict[str, Any] = {"Image": image_id, "Cmd": [python, *_TRIAL], "HostConfig": host, "Labels": {SAMPLE_LABEL: "trial"}}
+    config: dict[str, Any] = {"Image": image.image_id, "Cmd": ["python3", *_TRIAL], "HostConfig": host, "Labels": dict(labels or {})}
     container = await docker.containers.create(config)
     try:
         await container.start()
@@ -177,5 +184,5 @@ async def _works(docker: aiodocker.Docker, image_id: str, python: str, progress:
         progress(f"The sample's image does not run here: {error}")
     finally:
         await container.delete(force=True, v=True)
-    await docker.images.delete(image_id, force=True)
+    await docker.images.delete(image.image_id, force=True)
     return False
