@@ -5,9 +5,9 @@ A line is `<question, hashed> <score>`; appended in one write, so that environme
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
-import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -19,7 +19,7 @@ env = Environment("tally")
 @env.template(description="Echo: the answer must be the expected one")
 async def echo(question: str, answer: str, seconds: float = 0.0) -> AsyncGenerator[Any, str]:
     reply = yield question
-    time.sleep(seconds)
+    await asyncio.sleep(seconds)
     score = 1.0 if str(reply).strip() == answer else 0.0
     append_line(f"{hashlib.sha256(question.encode()).hexdigest()[:16]} {score}")
     yield score
