@@ -85,7 +85,7 @@ class UploadOut(WireOut):
     """What an upload did. `version` is the head afterwards; nothing changed → no new one."""
 
     taskset: TasksetOut
-    version: VersionOut
+    version: VersionOut | None = Field(description="Null while the set never held a task.")
     tasks_created: int
     tasks_updated: int
     tasks_removed: int

@@ -1,0 +1,116 @@
+"""Tasksets, their versions, and the content that versions share: columns and constraints only.
+
+A version's tasks stand in chunks (texts of many entries, shared between versions); `HeadTask` repeats the head's, one row a task,
+for search and paging. Content and chunks are stored once per team.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from accounts.models import Project, Team
+from django.db import models
+
+
+class TaskContent(models.Model):
+    """`id` is made from team and content id (`content_key`), so that it is known without asking the database."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+", db_index=False)
+    content_id = models.CharField(max_length=64)
+    text = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "content_id"], name="task_content_unique_in_team")]
+
+
+class Chunk(models.Model):
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+", db_index=False)
+    chunk_id = models.CharField(max_length=64)
+    text = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "chunk_id"], name="chunk_unique_in_team")]
+
+
+class Taskset(models.Model):
+    """`name` is the handle. `name_revision` counts renames: exports hold the name. `changed_at` moves with every write."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, models.CASCADE, related_name="tasksets")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="tasksets")
+    name = models.CharField(max_length=100)
+    title = models.CharField(max_length=255)
+    head = models.ForeignKey("Version", models.SET_NULL, null=True, related_name="+")
+    name_revision = models.PositiveIntegerField(default=1)
+    created_by = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="taskset_name_unique_in_team")]
+        indexes = [models.Index(fields=["team", "-changed_at", "-id"], name="taskset_newest_first")]
+
+
+class TasksetAlias(models.Model):
+    """A handle that a taskset had before a rename, until another takes it."""
+
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+", db_index=False)
+    name = models.CharField(max_length=100)
+    taskset = models.ForeignKey(Taskset, models.CASCADE, related_name="aliases")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="taskset_alias_unique_in_team")]
+
+
+class Version(models.Model):
+    """Immutable. `environments` counts the tasks of each environment name; created, updated and removed are against the parent."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    taskset = models.ForeignKey(Taskset, models.CASCADE, related_name="versions", db_index=False)
+    number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=71)
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="+")
+    task_count = models.PositiveIntegerField()
+    chunk_ids = models.JSONField(default=list)
+    environments = models.JSONField(default=dict)
+    created = models.PositiveIntegerField()
+    updated = models.PositiveIntegerField()
+    removed = models.PositiveIntegerField()
+    message = models.TextField(default="")
+    author = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["taskset", "number"], name="version_number_unique_in_taskset")]
+        indexes = [models.Index(fields=["taskset", "digest"], name="version_by_digest")]
+
+
+class HeadTask(models.Model):
+    taskset = models.ForeignKey(Taskset, models.CASCADE, related_name="head_tasks", db_index=False)
+    position = models.IntegerField()
+    slug = models.CharField(max_length=255)
+    content = models.ForeignKey(TaskContent, models.PROTECT, related_name="+", db_index=False)
+    env = models.CharField(max_length=255)
+    task_id = models.CharField(max_length=255)
+    columns = models.TextField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["taskset", "slug"], name="head_task_slug_unique_in_taskset")]
+        indexes = [models.Index(fields=["taskset", "position"], name="head_task_in_order")]
+
+
+class Export(models.Model):
+    """One compressed HUD export of one version under one name. `size_bytes` is the stored size, `plain_bytes` the JSON's."""
+
+    version = models.ForeignKey(Version, models.CASCADE, related_name="exports", db_index=False)
+    name = models.CharField(max_length=100)
+    encoding = models.CharField(max_length=8)
+    path = models.CharField(max_length=255)
+    size_bytes = models.BigIntegerField()
+    plain_bytes = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "name", "encoding"], name="one_export_per_encoding")]

@@ -1,0 +1,220 @@
+"""Every read of tasksets, scoped to the caller's team: references, versions and their tasks.
+
+A reference is `name`, an id of a taskset or version, or one of these with `@number` or `@sha256:…`; it resolves to a `Pinned`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from accounts.callers import Caller
+from accounts.names import normalise
+from django.db.models import Q, QuerySet
+from proctor import content
+from web.errors import AppError, not_found
+from web.ids import parse_uuid
+
+from tasksets import versions
+from tasksets.bulk import batches
+from tasksets.models import Chunk, HeadTask, TaskContent, Taskset, TasksetAlias, Version
+
+SHOWN_VERSIONS = 10
+READ_BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What a reference names. `version` is the head unless `pinned`; None for a set that never held a task."""
+
+    taskset: Taskset
+    version: Version | None
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTask:
+    """One task of one version, its content as stored text."""
+
+    position: int
+    slug: str
+    content_pk: uuid.UUID
+    content_id: str
+    env: str
+    task_id: str
+    text: str
+
+
+def content_key(team_id: uuid.UUID, content_id: str) -> uuid.UUID:
+    """The primary key of a content in a team."""
+    return uuid.uuid5(team_id, content_id)
+
+
+def resolve_reference(caller: Caller, ref: str) -> Pinned:
+    """Raises AppError 404; for an unknown version it lists the newest ten."""
+    base, at, suffix = ref.partition("@")
+    found_id = parse_uuid(base.strip())
+    found = find_pinned(caller, found_id) if found_id else _by_handle(caller, normalise(base))
+    if found is None:
+        raise not_found("Taskset")
+    return _pin(found.taskset, suffix.strip()) if at else found
+
+
+def find_pinned(caller: Caller, id: uuid.UUID) -> Pinned | None:
+    """The taskset with this id, or the version with this id; None when the team has neither."""
+    taskset = find_taskset(caller, id)
+    if taskset:
+        return _unpinned(taskset)
+    version = Version.objects.select_related("taskset__head").filter(id=id, taskset__team_id=caller.team_id).first()
+    return Pinned(version.taskset, version, True) if version else None
+
+
+def find_taskset(caller: Caller, id: uuid.UUID) -> Taskset | None:
+    return Taskset.objects.select_related("head").filter(team_id=caller.team_id, id=id).first()
+
+
+def find_by_handle(team_id: uuid.UUID, handle: str) -> Taskset | None:
+    """By its name, else by one it had before."""
+    taskset = Taskset.objects.select_related("head").filter(team_id=team_id, name=handle).first()
+    if taskset:
+        return taskset
+    alias = TasksetAlias.objects.select_related("taskset__head").filter(team_id=team_id, name=handle).first()
+    return alias.taskset if alias else None
+
+
+def _by_handle(caller: Caller, handle: str) -> Pinned | None:
+    taskset = find_by_handle(caller.team_id, handle) if handle else None
+    return _unpinned(taskset) if taskset else None
+
+
+def _unpinned(taskset: Taskset) -> Pinned:
+    if taskset.head:
+        taskset.head.taskset = taskset
+    return Pinned(taskset, taskset.head, False)
+
+
+def _pin(taskset: Taskset, suffix: str) -> Pinned:
+    version = None
+    if suffix.isascii() and suffix.isdigit() and len(suffix) < 10:
+        version = find_versions(taskset).filter(number=int(suffix)).first()
+    elif suffix.startswith("sha256:"):
+        version = find_versions(taskset).filter(digest=suffix).first()
+    if version is None:
+        raise _no_such_version(taskset, suffix)
+    return Pinned(taskset, version, True)
+
+
+def _no_such_version(taskset: Taskset, suffix: str) -> AppError:
+    newest = list(find_versions(taskset)[:SHOWN_VERSIONS])
+    listed = ", ".join(f"@{version.number} ({version.digest[:19]}…)" for version in newest) or "none"
+    shown = [{"number": version.number, "digest": version.digest, "created_at": version.created_at.isoformat()} for version in newest]
+    message = f"Taskset {taskset.name} has no version '{content.shown(suffix)}'; the newest are {listed}"
+    return AppError("not_found", 404, message, versions=shown)
+
+
+def get_version(taskset: Taskset, number: int) -> Version:
+    """Raises AppError 404 with the newest ten."""
+    version = find_versions(taskset).filter(number=number).first()
+    if version is None:
+        raise _no_such_version(taskset, str(number))
+    return version
+
+
+def find_versions(taskset: Taskset) -> QuerySet[Version]:
+    """Newest first."""
+    return Version.objects.select_related("parent", "taskset").defer("parent__chunk_ids").filter(taskset=taskset).order_by("-number")
+
+
+def find_tasksets(caller: Caller, *, q: str = "", archived: bool = False) -> QuerySet[Taskset]:
+    """Newest change first."""
+    found = Taskset.objects.select_related("head__parent").defer("head__chunk_ids", "head__parent__chunk_ids")
+    found = found.filter(team_id=caller.team_id, archived_at__isnull=not archived).order_by("-changed_at", "-id")
+    return found.filter(Q(name__icontains=q) | Q(title__icontains=q)) if q else found
+
+
+def behind(tasksets: QuerySet[Taskset], changed_at: datetime, id: uuid.UUID) -> QuerySet[Taskset]:
+    """What follows this place of the listing."""
+    return tasksets.filter(Q(changed_at__lt=changed_at) | Q(changed_at=changed_at, id__lt=id))
+
+
+def version_lines(version: Version | None) -> list[bytes]:
+    """The entries of a version in order; none for None."""
+    return versions.lines_of(_chunk_texts(version)) if version else []
+
+
+def _chunk_texts(version: Version) -> Iterator[bytes]:
+    for part in batches(version.chunk_ids, 50):
+        texts = dict(Chunk.objects.filter(team_id=version.taskset.team_id, chunk_id__in=part).values_list("chunk_id", "text"))
+        for chunk_id in part:
+            yield texts[chunk_id].encode()
+
+
+def iter_version_tasks(version: Version, slugs: Sequence[str] | None = None, *, start: int = 0) -> Iterator[VersionTask]:
+    """The tasks in the version's order, all or those of `slugs`, from position `start` on; a thousand in memory at a time."""
+    wanted = None if slugs is None else {versions.slug_json(slug) for slug in slugs}
+    for part in batches(_numbered(version, wanted, start), READ_BATCH):
+        yield from _read_tasks(version.taskset.team_id, part)
+
+
+def _numbered(version: Version, wanted: set[bytes] | None, start: int) -> Iterator[tuple[int, bytes]]:
+    position = 0
+    for text in _chunk_texts(version):
+        for line in versions.lines_of([text]):
+            if position >= start and (wanted is None or versions.slug_key(line) in wanted):
+                yield position, line
+            position += 1
+
+
+def _read_tasks(team_id: uuid.UUID, numbered: Sequence[tuple[int, bytes]]) -> Iterator[VersionTask]:
+    keys = [content_key(team_id, versions.content_id_of(line)) for _position, line in numbered]
+    texts = dict(TaskContent.objects.filter(id__in=set(keys)).values_list("id", "text"))
+    for (position, line), key in zip(numbered, keys, strict=True):
+        task = content.read_stored(texts[key])
+        yield VersionTask(position, versions.slug_of(line), key, versions.content_id_of(line), task.env, task.id, texts[key])
+
+
+def missing_slugs(version: Version, slugs: Sequence[str]) -> list[str]:
+    """Those that the version does not hold, in the order given."""
+    wanted = {versions.slug_json(slug) for slug in slugs}
+    there = {versions.slug_of(line) for _position, line in _numbered(version, wanted, 0)}
+    return [slug for slug in slugs if slug not in there]
+
+
+def find_task_content(version: Version, slug: str) -> VersionTask | None:
+    row = _head_rows(version).filter(slug=slug).first()
+    return head_task(row) if row else next(iter_version_tasks(version, [slug]), None)
+
+
+def _head_rows(version: Version) -> QuerySet[HeadTask]:
+    """The version's tasks while it is its set's head, else nothing: one statement, so it never mixes two versions."""
+    return HeadTask.objects.select_related("content").filter(taskset_id=version.taskset_id, taskset__head_id=version.id)
+
+
+def head_task(row: HeadTask) -> VersionTask:
+    return VersionTask(row.position, row.slug, row.content.id, row.content.content_id, row.env, row.task_id, row.content.text)
+
+
+def find_tasks(version: Version, *, q: str, after: int | None, limit: int) -> list[VersionTask]:
+    """A page of tasks behind position `after`, those with `q` in slug or text. The head's come from its own rows."""
+    start = 0 if after is None else after + 1
+    rows = _searched(_head_rows(version).filter(position__gte=start), q).order_by("position")[:limit]
+    found = [head_task(row) for row in rows]
+    if found or Taskset.objects.filter(id=version.taskset_id, head_id=version.id).exists():
+        return found
+    return list(islice((task for task in iter_version_tasks(version, start=start) if _holds(task, q)), limit))
+
+
+def _searched(rows: QuerySet[HeadTask], q: str) -> QuerySet[HeadTask]:
+    return rows.filter(Q(slug__icontains=q) | Q(content__text__icontains=as_json(q))) if q else rows
+
+
+def _holds(task: VersionTask, q: str) -> bool:
+    return not q or q.lower() in task.slug.lower() or as_json(q).lower() in task.text.lower()
+
+
+def as_json(q: str) -> str:
+    """What is looked for, as it stands in JSON text."""
+    return versions.slug_json(q)[1:-1].decode()
