@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
+
 from proctor.rollout.images import ensure_sample_image
 from proctor.rollout.sandbox import DockerEngine, docker_client
 

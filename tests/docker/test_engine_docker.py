@@ -6,9 +6,9 @@ import asyncio
 import uuid
 
 import pytest
+
 from proctor.rollout.engine import run_rollout
 from proctor.rollout.plan import Deadlines, SandboxSpec, outcome_of
-
 from tests.support.environments import EXITS, GARBAGE, LINGERS, SAMPLE_ARGS
 from tests.support.rollouts import Collected, make_plan
 

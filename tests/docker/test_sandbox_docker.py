@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.sandbox import DockerEngine
@@ -170,3 +171,13 @@ async def test_the_sweeper_sees_only_its_own_instance(engine, sample_image, inst
 
 async def test_the_engine_answers_a_ping_with_its_version(engine):
     assert (await engine.ping())[0].isdigit()
+
+
+async def test_a_network_that_somebody_removed_is_made_again(engine, sample_image, instance, labels):
+    spec = SandboxSpec("docker", image=sample_image)
+    first = await engine.start(spec, labels)
+    assert await first.remove()
+    async with DockerEngine() as other:
+        await other.remove_network(instance)
+    second = await engine.start(spec, labels)
+    assert await second.remove()

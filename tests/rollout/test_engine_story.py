@@ -6,11 +6,11 @@ import asyncio
 import json
 
 import pytest
+
 from proctor.rollout.engine import run_rollout
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.fake import FakeEngine, FakeScript, Refuse
 from proctor.rollout.plan import Deadlines, SandboxSpec, outcome_of
-
 from tests.support.rollouts import Collected, make_plan
 
 REPLAY = {"agent_type": "replay", "agent_config": {"answers": {"count-1": "3"}}}

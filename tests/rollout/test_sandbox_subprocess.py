@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from proctor.rollout.engine import run_rollout
 from proctor.rollout.plan import Deadlines, SandboxSpec
 from proctor.rollout.processes import SubprocessEngine
-
 from tests.support.environments import EXITS, GARBAGE, LINGERS, SAMPLE_ARGS, python, serve_sample
 from tests.support.rollouts import Collected, make_plan
 

@@ -23,8 +23,17 @@ from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed, ref
 from proctor.rollout.frames import prompt_messages, read_grade
 from proctor.rollout.patience import finish
 from proctor.rollout.plan import (
-    Blame, Failure, Outcome, Phase, Report, RolloutPlan, SandboxEngine, SandboxSpec, StartedSandbox,
-)  # fmt: skip
+    Blame,
+    Failure,
+    Outcome,
+    Phase,
+    Report,
+    RolloutPlan,
+    SandboxEngine,
+    SandboxSpec,
+    StartedSandbox,
+    Status,
+)
 from proctor.rollout.steps import Recorder, now
 
 log = logging.getLogger(__name__)
@@ -316,7 +325,7 @@ class _Rollout:
         self.facts["container_leaked"] = self.facts.get("container_leaked", False) or not removed
         self.sandbox = None
 
-    def outcome(self, status: Any = None) -> Outcome:
+    def outcome(self, status: Status | None = None) -> Outcome:
         """What there is to say."""
         facts = self.facts | {"log_tail": (self.earlier_output + self.facts.get("log_tail", b""))[-LOG_TAIL_BYTES:]}
         outcome = Outcome(status or self._status(), evaluation_text=self.evaluation, failure=self.failure, **facts)
@@ -329,7 +338,7 @@ class _Rollout:
             completion_tokens=usage.completion_tokens, cached_tokens=usage.cached_tokens, cost_usd=usage.cost_usd,
         )  # fmt: skip
 
-    def _status(self) -> str:
+    def _status(self) -> Status:
         cut_off = self.agent_run is not None and self.agent_run.stop_reason == "timeout"
         return "error" if self.failure is not None or cut_off else "completed"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Blame = Literal["agent", "environment", "grader", "provider", "task", "platform"]
+Status = Literal["completed", "error", "cancelled"]
 Phase = Literal["starting", "setup", "running", "waiting_model", "grading", "stopping"]
 
 
@@ -97,7 +98,7 @@ class Outcome:
     """How an attempt ended. `evaluation_text` is the grade frame as the environment sent it (JSON text), None when ungraded.
     A failed grade has `failure` set and whatever frame there was. `status` uses HUD's words."""
 
-    status: Literal["completed", "error", "cancelled"]
+    status: Status
     evaluation_text: str | None = None
     failure: Failure | None = None
     stop_reason: str | None = None

@@ -80,7 +80,8 @@ class DockerEngine:
         await self.close()
 
     async def close(self) -> None:
-        """Close the clients; containers stay as they are."""
+        """Close the clients; containers and networks stay as they are."""
+        await asyncio.gather(*self._networks.values(), return_exceptions=True)
         await self._control.close()
         await self._streams.close()
 
@@ -93,6 +94,13 @@ class DockerEngine:
         """Create and start a container. When this fails or is cancelled, no container stays."""
         if not spec.image:
             raise RolloutFailed("image_missing", "The task's environment has no image.")
+        try:
+            return await self._start(spec, labels)
+        except _NetworkGone:  # somebody removed our bridge: make it again
+            self._networks.pop(labels.get(INSTANCE_LABEL, ""), None)
+            return await self._start(spec, labels)
+
+    async def _start(self, spec: SandboxSpec, labels: Mapping[str, str]) -> DockerSandbox:
         network = spec.network or await self._network(labels.get(INSTANCE_LABEL, ""))
         sandbox = DockerSandbox(self, _container_name(labels), spec)
         try:
@@ -114,7 +122,7 @@ class DockerEngine:
         """Kill and remove by id or name, anonymous volumes too. True when it is gone, whoever removed it."""
         try:
             async with asyncio.timeout(REMOVE_WITHIN_S):
-                while not await self._remove_once(container):
+                while not await self._remove_once(container):  # noqa: ASYNC110 - the engine tells nobody when it is done
                     await asyncio.sleep(0.2)
         except (TimeoutError, DockerError, aiohttp.ClientError, OSError) as error:
             log.error("container not removed", extra={"container": container, "error": str(error)})
@@ -123,7 +131,8 @@ class DockerEngine:
 
     async def remove_network(self, instance: str) -> None:
         """Remove the instance's bridge, if there is one and nobody is on it. Later rollouts make it anew."""
-        self._networks.pop(instance, None)
+        if making := self._networks.pop(instance, None):
+            await asyncio.wait({making})
         try:
             await self._control._query_json(f"networks/{_network_name(instance)}", method="DELETE")
         except DockerError as error:
@@ -147,7 +156,12 @@ class DockerEngine:
             return "bridge"
         if instance not in self._networks:
             self._networks[instance] = asyncio.create_task(self._ensure_network(_network_name(instance), instance))
-        return await asyncio.shield(self._networks[instance])
+        made = self._networks[instance]
+        try:
+            return await self._ask(asyncio.shield(made), "making our network")
+        except RolloutFailed:
+            self._networks.pop(instance, None)
+            raise
 
     async def _ensure_network(self, name: str, instance: str) -> str:
         config = {
@@ -160,6 +174,8 @@ class DockerEngine:
         try:
             await self._control.networks.create(config)
         except DockerError as error:
+            if error.status == _UNREACHABLE:
+                raise
             if error.status != 409:
                 log.warning("own network not made, using the default bridge", extra={"error": error.message})
                 return "bridge"
@@ -265,7 +281,7 @@ class DockerSandbox:
             self.host, self.port = "127.0.0.1", int(published[0]["HostPort"])
             return
         networks = self._addresses.get("Networks") or {}
-        own = networks.get(self._spec.network or "") or next(iter(networks.values()), {})
+        own: dict[str, Any] = networks.get(self._spec.network or "") or next(iter(networks.values()), {})
         self.host, self.port = own.get("IPAddress") or "127.0.0.1", port
 
 
@@ -309,8 +325,14 @@ def _refused_create(error: DockerError, spec: SandboxSpec) -> RolloutFailed:
     return RolloutFailed("platform", f"The Docker engine failed while creating a container: {error}")
 
 
+class _NetworkGone(RolloutFailed):
+    """Our bridge is not there any more."""
+
+
 def _refused_start(error: DockerError, spec: SandboxSpec) -> RolloutFailed:
     """A command that cannot be run is a 400 or 404 on some engines and a 500 with the runtime's words on others."""
+    if error.status == 404 and "network" in error.message and not spec.network:
+        return _NetworkGone("platform", f"The network of our sandboxes is gone: {error.message}")
     runtime = re.search(r"executable file not found|no such file|permission denied|exec format|oci runtime", error.message, re.I)
     if runtime and "address already" not in error.message.lower():
         return RolloutFailed("environment_start", f"A container of {spec.image!r} could not start: {error.message}")

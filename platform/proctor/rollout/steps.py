@@ -23,8 +23,8 @@ def now() -> str:
 
 
 def raw(text: str) -> msgspec.Raw:
-    """JSON text, to be embedded as it is."""
-    return msgspec.Raw(text.encode())
+    """JSON text, to be embedded as it is, on one line (a line break in JSON text is white space between tokens)."""
+    return msgspec.Raw(text.replace("\r", " ").replace("\n", " ").encode())
 
 
 def text_block(text: str) -> dict[str, str]:

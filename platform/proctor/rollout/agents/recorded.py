@@ -50,5 +50,5 @@ def _column(plan: RolloutPlan, name: str) -> str:
 
 def _say(run: AgentRun, text: str, model: str) -> None:
     run.answer = text
-    said = {"content": text, "tool_calls": [], "done": True, "finish_reason": "stop", "citations": [], "model": model}
+    said: dict[str, Any] = {"content": text, "tool_calls": [], "done": True, "finish_reason": "stop", "citations": [], "model": model}
     run.recorder.add("agent", started_at=now(), **said)

@@ -69,7 +69,8 @@ def broken(what: str, frame: bytes = b"") -> RolloutFailed:
 
 
 def encode_call(call_id: int, method: str, params_text: str) -> bytes:
-    """One request line; the parameters are JSON text already."""
+    """One request line; the parameters are JSON text already, in which line breaks are white space."""
+    params_text = params_text.replace("\r", " ").replace("\n", " ")
     line = f'{{"jsonrpc":"2.0","id":{call_id},"method":"{method}","params":{params_text}}}'.encode()
     if len(line) > FRAME_LIMIT:
         raise RolloutFailed("agent", f"{method}: the message is {len(line)} bytes, over the channel's limit of 16 MiB.")
@@ -186,7 +187,7 @@ class ControlSession:
         answer = self._waiting[call_id] = asyncio.get_running_loop().create_future()
         try:
             await self._send(encode_call(call_id, method, params_text))
-            result = await answer
+            result: str = await answer
         except asyncio.CancelledError:
             self._given_up.add(call_id)
             raise
@@ -219,7 +220,7 @@ class ControlSession:
                 raise broken(f"a line is not a JSON-RPC reply ({error})", frame) from error
             return
         if reply.id in self._given_up:
-            self._given_up.discard(reply.id)  # type: ignore[arg-type]
+            self._given_up.discard(reply.id)
             return
         answer = self._answer_for(reply)
         if answer is None:
@@ -239,7 +240,8 @@ class ControlSession:
             loose = json.loads(frame)
         except ValueError:
             return False
-        answer = self._waiting.get(loose.get("id")) if isinstance(loose, dict) else None
+        call_id = loose.get("id") if isinstance(loose, dict) else None
+        answer = self._waiting.get(call_id) if isinstance(call_id, int) else None
         if answer is None or answer.done():
             return False
         answer.set_exception(ControlError(-32603, "the reply contains NaN or Infinity, which are no numbers in JSON"))
