@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .base import RawJson, WireIn, WireOut
+from .errors import Problem
 
 RunState = Literal["queued", "provisioning", "running", "grading", "completed", "error", "cancelled"]
 JobState = Literal["queued", "running", "cancelled", "completed"]
@@ -191,6 +192,32 @@ class Steps(WireOut):
     next_after: int | None
     last_seq: int
     total: int
+
+
+class JobPlanOut(WireOut):
+    """`POST /api/jobs/plan`: what a start would do. With problems a start is refused."""
+
+    runs: int
+    tasks: int
+    sandbox: str | None = Field(description="`docker`, `subprocess` (unsandboxed; shipped samples only), or null while no worker is up.")
+    sandbox_note: str = Field(description="The same in a sentence; empty when there is nothing to say.")
+    problems: list[Problem]
+
+
+class WorkerOut(WireOut):
+    id: str
+    host: str
+    slots: int
+    busy: int
+    heartbeat_at: datetime
+    sandbox: str | None
+    sandbox_note: str
+
+
+class WorkersOut(WireOut):
+    """Workers that were heard of in the last 30 s."""
+
+    items: list[WorkerOut]
 
 
 class CancelOut(WireOut):

@@ -1,0 +1,106 @@
+"""Daphne with backpressure and bounds. As it comes, its `send` never waits and a body has no limit.
+
+By public Twisted interfaces: on the first body chunk (or websocket frame) an `IPushProducer` is registered, and while Twisted says
+"pause", `send` waits. A body announced larger than the largest cap is refused before it is taken in. The test with a client that
+never reads (`tests/live/test_backpressure.py`) guards this against Daphne's upgrades.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from daphne.http_protocol import WebRequest
+from daphne.server import Server
+from django.conf import settings
+from twisted.internet.interfaces import IPushProducer
+from zope.interface import implementer
+
+LARGEST_BODY = max(settings.PROCTOR_LIMITS["upload_bytes"], settings.PROCTOR_LIMITS["telemetry_bytes"])
+SLACK = 1024 * 1024
+
+
+@implementer(IPushProducer)
+class Flow:
+    """Twisted's word on whether a connection takes more."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.open.set()
+
+    def pauseProducing(self) -> None:  # noqa: N802 (Twisted's name)
+        self.open.clear()
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        self.open.set()
+
+    def stopProducing(self) -> None:  # noqa: N802
+        self.open.set()
+
+
+class PatientServer(Server):  # type: ignore[misc]
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        details = self.connections.get(protocol)
+        if details is None or details.get("disconnected"):
+            return
+        kind = message["type"]
+        if kind == "websocket.send" or (kind == "http.response.body" and message.get("more_body")):
+            await self._flow(protocol, details, kind).open.wait()
+        await super().handle_reply(protocol, message)
+        if kind == "http.response.body":
+            if message.get("more_body"):
+                await asyncio.sleep(0)
+            elif "flow" in details:
+                details.pop("flow").open.set()
+
+    def _flow(self, protocol: Any, details: dict[str, Any], kind: str) -> Flow:
+        flow: Flow | None = details.get("flow")
+        if flow is None:
+            flow = details["flow"] = Flow()
+            if kind == "websocket.send":
+                protocol.transport.unregisterProducer()
+                protocol.transport.registerProducer(flow, True)
+            else:
+                protocol.registerProducer(flow, True)
+        return flow
+
+    def protocol_disconnected(self, protocol: Any) -> None:
+        details = self.connections.get(protocol)
+        if details is not None:
+            if "flow" in details:
+                details["flow"].open.set()
+            super().protocol_disconnected(protocol)
+
+    def kill_all_applications(self) -> Any:
+        """Daphne's own trips over a connection whose application has ended already."""
+        for details in self.connections.values():
+            task = details.get("application_instance")
+            if task is not None and not task.done():
+                task.cancel()
+
+
+def refuse_large_bodies() -> None:
+    """Answers 413 from the headers alone; the connection is closed, the body never taken in."""
+    got_length = WebRequest.gotLength
+
+    def checked(self: WebRequest, length: int | None) -> None:
+        if length is not None and length > LARGEST_BODY + SLACK:
+            body = b'{"detail":"The body is larger than any limit","error":{"code":"too_large","message":"The body is larger than any limit","details":{},"request_id":null}}'
+            head = f"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+            self.channel.transport.write(head + body)
+            self.channel.transport.loseConnection()
+            return
+        got_length(self, length)
+
+    WebRequest.gotLength = checked
+
+
+def serve(host: str, port: int) -> None:
+    """Runs until SIGTERM or SIGINT."""
+    from config.asgi import application
+
+    refuse_large_bodies()
+    endpoint = f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}"
+    PatientServer(
+        application, endpoints=[endpoint], server_name="proctor", websocket_handshake_timeout=10, ping_interval=20, ping_timeout=30, http_timeout=None, verbosity=0
+    ).run()

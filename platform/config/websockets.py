@@ -1,0 +1,17 @@
+"""Websocket addresses; an unknown one is closed with 4404."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from channels.routing import URLRouter
+from django.urls import path, re_path
+from runs.consumers import LiveConsumer
+
+
+async def nowhere(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.close", "code": 4404})
+
+
+websocket_application = URLRouter([path("ws", LiveConsumer.as_asgi()), re_path(r"^.*$", nowhere)])

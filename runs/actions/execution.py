@@ -1,0 +1,136 @@
+"""The worker's writes about hosted runs: claim, phase, finish, release, lost. Every one is fenced by (run, attempt): zero rows means
+that somebody else holds the run or it has ended, and the writer must stop (`Fenced`)."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from proctor.rollout.plan import Failure, Outcome
+from web.live import hint_after_commit
+
+from runs.actions.reports import evaluation_of
+from runs.actions.spans import Fenced
+from runs.clock import database_now
+from runs.models import ACTIVE, Attempt, Job, Run
+from runs.outcomes import count
+
+LEASE_S = 30.0
+MAX_LOST = 3
+
+
+def claim(run_id: uuid.UUID, attempt: int, worker_id: str) -> bool:
+    """Takes a queued run for a worker: attempt + 1 and a lease. False for a late or repeated message."""
+    now = database_now()
+    with transaction.atomic():
+        taken = Run.objects.filter(id=run_id, attempt=attempt, state="queued", source="hosted", cancel_requested_at=None).update(
+            state="provisioning", attempt=F("attempt") + 1, worker_id=worker_id, lease_until=now + timedelta(seconds=LEASE_S), dispatched_until=None,
+            phase="starting", container_id=None, exit_code=None, started_at=now, last_seen_at=now, **_changed(),
+        )  # fmt: skip
+        if taken:
+            Attempt.objects.create(run_id=run_id, number=attempt + 1, worker_id=worker_id, started_at=now)
+            hint_after_commit()
+    return bool(taken)
+
+
+def set_phase(run_id: uuid.UUID, attempt: int, phase: str, *, container_id: str | None = None, image_id: str | None = None, sandbox: str | None = None) -> None:
+    """Raises Fenced. `container_id`, `image_id` and `sandbox` are kept when given."""
+    state = {"starting": "provisioning", "setup": "provisioning", "grading": "grading"}.get(phase, "running")
+    facts = {name: value for name, value in (("container_id", container_id), ("image_id", image_id), ("sandbox", sandbox)) if value}
+    states = {} if phase == "stopping" else {"state": state}
+    with transaction.atomic():
+        if not _held(run_id, attempt).update(phase=phase, last_seen_at=timezone.now(), **states, **facts, **_changed()):
+            raise Fenced
+        if container_id:
+            Attempt.objects.filter(run_id=run_id, number=attempt).update(container_id=container_id)
+        hint_after_commit()
+
+
+def finish(run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
+    """The end of a run by its own attempt. Raises Fenced. A grade counts whatever the status; nothing else has a reward."""
+    evaluation = evaluation_of(outcome.evaluation_text)
+    failure = outcome.failure
+    counted = count(outcome.status, evaluation, None, failure.failure_class if failure else None)
+    if counted.counted == "graded":
+        blame, failure_class = None, None
+    elif counted.counted == "cancelled":
+        blame, failure_class = None, None
+    else:
+        failure_class = failure.failure_class if failure else counted.failure_class
+        blame = failure.blame if failure else "grader"
+    with transaction.atomic():
+        updated = _held(run_id, attempt).update(
+            state=outcome.status, counted=counted.counted, reward=counted.reward, evaluation=outcome.evaluation_text, failure_class=failure_class, blame=blame,
+            error=failure.message if failure else None, stop_reason=outcome.stop_reason, exit_code=outcome.exit_code, container_leaked=outcome.container_leaked,
+            log_tail=outcome.log_tail or None, lease_until=None, phase=None, ended_at=timezone.now(), **_kept(outcome), **_changed(),
+        )  # fmt: skip
+        if not updated:
+            raise Fenced
+        _end_attempt(run_id, attempt, outcome.status if counted.counted == "graded" else (failure_class or counted.counted), outcome)
+        hint_after_commit()
+
+
+def _kept(outcome: Outcome) -> dict[str, Any]:
+    return {name: value for name, value in (("container_id", outcome.container_id), ("image_id", outcome.image_id)) if value}
+
+
+def release(run_id: uuid.UUID, attempt: int, why: str) -> bool:
+    """Back to the queue (the worker stops). No try is used up: only lost attempts count."""
+    with transaction.atomic():
+        freed = _held(run_id, attempt).filter(cancel_requested_at=None).update(state="queued", worker_id=None, lease_until=None, dispatched_until=None, phase=None, **_changed())
+        if freed:
+            _end_attempt(run_id, attempt, why)
+            Job.objects.filter(runs__id=run_id).update(may_have_queued=True)
+            hint_after_commit()
+    return bool(freed)
+
+
+def give_up(run_id: uuid.UUID, attempt: int) -> None:
+    """The worker of this attempt is gone: back to the queue, or failed `lost` after three lost attempts; cancelled if so asked."""
+    with transaction.atomic():
+        _end_attempt(run_id, attempt, "lost")
+        if _held(run_id, attempt).filter(cancel_requested_at__isnull=False).update(**_ended("cancelled", "cancelled")):
+            pass
+        elif Attempt.objects.filter(run_id=run_id, outcome="lost").count() >= MAX_LOST:
+            message = f"The worker died {MAX_LOST} times while it held this run"
+            _held(run_id, attempt).update(**_ended("error", "failed"), failure_class="lost", blame="platform", error=message)
+        else:
+            _held(run_id, attempt).update(state="queued", worker_id=None, lease_until=None, dispatched_until=None, phase=None, **_changed())
+            Job.objects.filter(runs__id=run_id).update(may_have_queued=True)
+        hint_after_commit()
+
+
+def cancelled_outcome(*, leaked: bool = False, log_tail: bytes = b"", container_id: str | None = None) -> Outcome:
+    return Outcome(status="cancelled", container_leaked=leaked, log_tail=log_tail, container_id=container_id)
+
+
+def broken_outcome(message: str) -> Outcome:
+    """A run that the platform itself could not carry out."""
+    return Outcome(status="error", failure=Failure("platform", "platform", message))
+
+
+def renew(worker_id: str) -> int:
+    """One UPDATE for all runs of a worker. Returns how many it still holds."""
+    until = database_now() + timedelta(seconds=LEASE_S)
+    return Run.objects.filter(worker_id=worker_id, state__in=ACTIVE).update(lease_until=until)
+
+
+def _held(run_id: uuid.UUID, attempt: int) -> Any:
+    return Run.objects.filter(id=run_id, attempt=attempt, state__in=ACTIVE)
+
+
+def _changed() -> dict[str, Any]:
+    return {"revision": F("revision") + 1, "changed_at": timezone.now()}
+
+
+def _ended(state: str, counted: str) -> dict[str, Any]:
+    return {"state": state, "counted": counted, "reward": None, "lease_until": None, "phase": None, "ended_at": timezone.now(), **_changed()}
+
+
+def _end_attempt(run_id: uuid.UUID, attempt: int, outcome: str, facts: Outcome | None = None) -> None:
+    exit_code = facts.exit_code if facts else None
+    Attempt.objects.filter(run_id=run_id, number=attempt, ended_at=None).update(ended_at=timezone.now(), outcome=outcome[:40], exit_code=exit_code)

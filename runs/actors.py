@@ -1,0 +1,138 @@
+"""The one actor: `execute_run(run id, attempt)`. Claims, rolls out, finishes; a message for a run that moved on does nothing.
+
+Message = (run id, attempt). What ends a rollout early: the platform stopping (the run goes back to the queue), a cancel (terminal once
+the container is gone), or the fence (somebody else holds the run: clean up and write nothing).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import dramatiq
+from django.conf import settings
+from django.db import connections
+from proctor.rollout.engine import run_rollout
+from proctor.rollout.plan import Outcome, Phase, RolloutPlan, outcome_of
+from proctor.rollout.sandbox import DockerEngine
+
+from runs.actions import execution
+from runs.actions.spans import Fenced, Prepared, prepare, record_spans
+from runs.planning import CannotRun, plan_rollout
+from runs.spans import ParsedSpan, parse_spans
+from runs.worker import WorkerProcess, current
+
+logger = logging.getLogger(__name__)
+
+
+@dramatiq.actor(queue_name="rollouts", notify_shutdown=True)
+async def execute_run(run_id: str, attempt: int) -> None:
+    worker = current()
+    key = uuid.UUID(run_id)
+    if worker.stopping or not await worker.ledger.write(execution.claim, key, attempt, worker.id):
+        return
+    task = asyncio.current_task()
+    assert task is not None
+    worker.rollouts[key] = task
+    try:
+        await carry_out(worker, key, attempt + 1)
+    finally:
+        worker.rollouts.pop(key, None)
+        worker.cancelled.discard(key)
+
+
+async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> None:
+    """One attempt from claim to end. Never raises for a failed run; a cancellation goes on only when the platform stops."""
+    try:
+        outcome = await roll_out(worker, run_id, attempt)
+    except asyncio.CancelledError as cancelled:
+        await asyncio.shield(end_early(worker, run_id, attempt, outcome_of(cancelled)))
+        if worker.stopping:
+            raise
+        return
+    except Exception as error:
+        logger.exception("run broke run=%s attempt=%s", run_id, attempt)
+        outcome = execution.broken_outcome(f"Proctor failed to run this: {type(error).__name__}")
+    await finish(worker, run_id, attempt, outcome)
+
+
+async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> Outcome:
+    if attempt > 1 and settings.PROCTOR_REDIS_URL:
+        await remove_containers_of(worker, run_id)
+    try:
+        team_id, plan = await asyncio.to_thread(plan_in_thread, run_id, attempt, worker)
+    except CannotRun as refused:
+        return Outcome(status="error", failure=refused.failure)
+    return await run_rollout(plan, LedgerReport(worker, run_id, team_id, plan), engine=worker.engine)
+
+
+def plan_in_thread(run_id: uuid.UUID, attempt: int, worker: WorkerProcess) -> tuple[uuid.UUID, RolloutPlan]:
+    try:
+        return plan_rollout(run_id, attempt, worker.able)
+    finally:
+        connections.close_all()
+
+
+async def remove_containers_of(worker: WorkerProcess, run_id: uuid.UUID) -> None:
+    """What an earlier attempt left on this engine."""
+    if isinstance(worker.engine, DockerEngine):
+        for container in await worker.engine.list_ours(settings.PROCTOR_INSTANCE):
+            if container.labels.get("proctor.run") == str(run_id):
+                await worker.engine.remove(container.id)
+
+
+async def finish(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
+    try:
+        await worker.ledger.write(execution.finish, run_id, attempt, outcome)
+    except Fenced:
+        logger.info("run ended elsewhere run=%s attempt=%s", run_id, attempt)
+
+
+async def end_early(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome: Outcome | None) -> None:
+    """A cancel ends the run; a stopping worker gives it back."""
+    if run_id in worker.cancelled:
+        await finish(worker, run_id, attempt, outcome or execution.cancelled_outcome())
+    else:
+        await worker.ledger.write(execution.release, run_id, attempt, "worker stopped")
+
+
+class LedgerReport:
+    """`Report` over the ledger. A fenced write ends the rollout as a cancellation: it cleans up, and nothing more is written."""
+
+    def __init__(self, worker: WorkerProcess, run_id: uuid.UUID, team_id: uuid.UUID, plan: RolloutPlan) -> None:
+        self.worker, self.run_id, self.team_id = worker, run_id, team_id
+        self.attempt, self.sandbox = plan.attempt, plan.sandbox.kind
+
+    async def phase(self, phase: Phase, **facts: Any) -> None:
+        """`starting` was written by the claim."""
+        if phase == "starting":
+            return
+        known = {name: facts[name] for name in ("container_id", "image_id") if facts.get(name)}
+        await self._write(execution.set_phase, self.run_id, self.attempt, phase, sandbox=self.sandbox if phase == "setup" else None, **known)
+
+    async def steps(self, spans: Sequence[bytes]) -> None:
+        batch = parse_spans(list(spans), max_span_bytes=settings.PROCTOR_LIMITS["span_bytes"])
+        for index, reason in batch.rejected:
+            logger.warning("step not kept run=%s index=%s reason=%s", self.run_id, index, reason)
+        if not batch.spans:
+            return
+        heavy = any(span.media for span in batch.spans)
+        prepared = await asyncio.to_thread(prepare_in_thread, self.team_id, batch.spans) if heavy else prepare(self.team_id, batch.spans)
+        await self._write(record_spans, self.run_id, self.attempt, prepared, fence=True)
+
+    async def _write(self, function: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            await self.worker.ledger.write(function, *args, **kwargs)
+        except Fenced:
+            raise asyncio.CancelledError("the run is held by somebody else") from None
+
+
+def prepare_in_thread(team_id: uuid.UUID, spans: Sequence[ParsedSpan]) -> Prepared:
+    """Storing blobs touches the database: in a thread, whose connection is given back."""
+    try:
+        return prepare(team_id, spans)
+    finally:
+        connections.close_all()

@@ -1,0 +1,111 @@
+"""From a claimed run's rows to the engine's plain values (`RolloutPlan`): which sandbox, which model, which deadlines."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass, replace
+
+import msgspec
+from django.conf import settings
+from gateway.queries import Route, route_by_id
+from proctor.rollout.plan import Deadlines, Failure, ModelRoute, RolloutPlan, SandboxSpec
+
+from environments.models import EnvironmentVersion
+from environments.queries import newest_ready
+from runs.models import Run
+from runs.queries.jobs import text_of
+from runs.taskrow import TaskFacts, read_task
+
+EXPIRY_MARGIN_S = 900
+
+
+class CannotRun(Exception):
+    """The run fails before it starts; `failure` says why and whose it is."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Able:
+    """What this worker can start."""
+
+    docker: bool
+    why_no_docker: str = ""
+
+
+def plan_rollout(run_id: uuid.UUID, attempt: int, able: Able) -> tuple[uuid.UUID, RolloutPlan]:
+    """Reads what a claimed run needs: its team and its plan. Raises CannotRun."""
+    run = Run.objects.select_related("environment_version__environment", "content_row", "job").get(id=run_id)
+    text = text_of(run)
+    if not text:
+        raise CannotRun(Failure("task", "task", "The task's content was purged; there is nothing to run"))
+    task = read_task(text)
+    deadlines = deadlines_of(run, task)
+    plan = RolloutPlan(
+        run_id=str(run.wire_id), attempt=attempt, env=task.env, task_id=task.task_id, args_text=task.args_text, slug=run.slug, columns_text=task.columns_text,
+        agent_type=run.agent_type or "noop", agent_config=agent_config(run), sandbox=sandbox_of(run.environment_version, run.image, task, able), model=model_route(run),
+        verifier_text=task.verifier_text, verifier_sandbox=verifier_sandbox(run, task, able), deadlines=deadlines,
+        labels={
+            "proctor.instance": settings.PROCTOR_INSTANCE, "proctor.run": str(run.id), "proctor.attempt": str(attempt),
+            "proctor.expiry": str(int(time.time() + deadlines.rollout_s + EXPIRY_MARGIN_S)),
+        },
+    )  # fmt: skip
+    return run.team_id, plan
+
+
+def agent_config(run: Run) -> dict[str, object]:
+    config: dict[str, object] = msgspec.json.decode(run.agent_config or "{}")
+    return config
+
+
+def deadlines_of(run: Run, task: TaskFacts) -> Deadlines:
+    """The rollout's own, narrowed by the row's; a config's `timeout_seconds` is the agent's."""
+    plain = Deadlines()
+    rollout_s = min(run.rollout_timeout_s or plain.rollout_s, task.run_timeout_s or float("inf"))
+    wanted = agent_config(run).get("timeout_seconds")
+    agent_s = float(wanted) if isinstance(wanted, int | float) and not isinstance(wanted, bool) and wanted > 0 else None
+    return replace(plain, rollout_s=rollout_s, startup_s=min(task.startup_timeout_s or plain.startup_s, rollout_s), agent_s=agent_s)
+
+
+def model_route(run: Run) -> ModelRoute | None:
+    if run.model_endpoint_id is None or run.model is None:
+        return None
+    route = route_by_id(run.model_endpoint_id, run.model)
+    if route is None:
+        raise CannotRun(Failure("model_http", "provider", f"The model endpoint that served '{run.model}' was deleted after this run was submitted"))
+    return _as_model_route(route)
+
+
+def _as_model_route(route: Route) -> ModelRoute:
+    return ModelRoute(model=route.model, base_url=route.base_url, api_key=route.api_key, headers=dict(route.headers))
+
+
+def sandbox_of(version: EnvironmentVersion | None, image: str | None, task: TaskFacts, able: Able) -> SandboxSpec:
+    """A container whenever there is an engine; a plain process for the shipped sample alone."""
+    sample = version is not None and version.environment.is_sample and task.image is None
+    if able.docker and image:
+        spec = SandboxSpec(kind="docker", image=image, network=settings.PROCTOR_SANDBOX_NETWORK)
+        return replace(spec, cpu=task.cpu or spec.cpu, memory_mb=task.memory_mb or spec.memory_mb)
+    if sample and version is not None and version.command:
+        return SandboxSpec(kind="subprocess", command=tuple(version.command))
+    if not able.docker:
+        raise CannotRun(Failure("environment_start", "platform", f"There is no Docker engine here, and only shipped samples may run without a container. {able.why_no_docker}".strip()))
+    raise CannotRun(Failure("image_missing", "environment", f"Environment '{task.env}' has no image"))
+
+
+def verifier_sandbox(run: Run, task: TaskFacts, able: Able) -> SandboxSpec | None:
+    """None when the verifier shares the run's sandbox: same environment and no runtime config of its own."""
+    if task.verifier_text is None:
+        return None
+    verifier = read_task(task.verifier_text)
+    if verifier.env == task.env and verifier.image is None:
+        return None
+    version = newest_ready(run.team_id, verifier.env) if verifier.image is None else None
+    if version is None and verifier.image is None:
+        raise CannotRun(Failure("image_missing", "task", f"The verifier's environment '{verifier.env}' is not registered"))
+    return sandbox_of(version, verifier.image or (version.image if version else None), verifier, able)
+
+

@@ -1,0 +1,126 @@
+"""Admits queued runs: the only place that sends run messages. One leader by database lease; every worker tries.
+
+A turn shares the free slots fairly among jobs with queued runs, within each job's own cap, marks the chosen ones as dispatched for 30 s
+(compare-and-set) and sends one message each. A lost message is sent again when the mark has run out; a repeated one is dropped at
+the claim. So any broker may lose, repeat or reorder.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q, Sum
+
+from runs.actions import workers
+from runs.clock import database_now
+from runs.models import ACTIVE, Job, Run
+from runs.queries.platform import find_live_workers
+
+logger = logging.getLogger(__name__)
+DISPATCH_S, LEADER_S = 30.0, 10.0
+POLL_S, STANDBY_S, REAP_S = 0.05, 2.0, 5.0
+
+
+@dataclass(frozen=True)
+class OpenJob:
+    """`room` is how many more runs the job's own cap lets in."""
+
+    id: uuid.UUID
+    room: int
+
+
+class Scheduler:
+    def __init__(self, worker_id: str) -> None:
+        self.worker_id = worker_id
+        self._leader_until: datetime | None = None
+        self._reap_at: datetime | None = None
+
+    def turn(self) -> float:
+        """One round; returns how long to wait before the next, in seconds."""
+        now = database_now()
+        if not self._leads(now):
+            return STANDBY_S
+        if self._reap_at is None or now >= self._reap_at:
+            self._reap_at = now + timedelta(seconds=REAP_S)
+            workers.free_expired()
+        admit(now)
+        return POLL_S
+
+    def _leads(self, now: datetime) -> bool:
+        if self._leader_until is not None and now < self._leader_until:
+            return True
+        if not workers.take_lease("scheduler", self.worker_id, LEADER_S):
+            self._leader_until = None
+            return False
+        self._leader_until = now + timedelta(seconds=LEADER_S / 2)
+        return True
+
+
+def admit(now: datetime) -> int:
+    """Dispatches what fits; returns how many."""
+    jobs = list(Job.objects.filter(may_have_queued=True).order_by("created_at").values_list("id", "max_concurrent")[:200])
+    if not jobs:
+        return 0
+    free = free_slots(now)
+    if free <= 0:
+        return 0
+    return sum(dispatch(job_id, share, now) for job_id, share in share_out(open_jobs(jobs, now), free))
+
+
+def free_slots(now: datetime) -> int:
+    """Slots of live workers, less what they hold and what is on its way to them."""
+    slots = find_live_workers().order_by().aggregate(all=Sum("slots"))["all"] or 0
+    taken = Run.objects.filter(Q(state__in=ACTIVE) | Q(state="queued", dispatched_until__gt=now), source="hosted").count()
+    return slots - taken
+
+
+def open_jobs(jobs: Sequence[tuple[uuid.UUID, int | None]], now: datetime) -> list[OpenJob]:
+    found = []
+    for job_id, cap in jobs:
+        taken = Run.objects.filter(Q(state__in=ACTIVE) | Q(state="queued", dispatched_until__gt=now), job_id=job_id).count() if cap else 0
+        if not cap or cap > taken:
+            found.append(OpenJob(job_id, cap - taken if cap else 1_000_000))
+    return found
+
+
+def share_out(jobs: Sequence[OpenJob], free: int) -> list[tuple[uuid.UUID, int]]:
+    """Equal shares, older jobs first with what is left over; what a job cannot use goes to the others."""
+    shares = dict.fromkeys((job.id for job in jobs), 0)
+    hungry = list(jobs)
+    while free > 0 and hungry:
+        for job in list(hungry):
+            if free <= 0:
+                break
+            if shares[job.id] >= job.room:
+                hungry.remove(job)
+                continue
+            shares[job.id] += 1
+            free -= 1
+    return [(job_id, share) for job_id, share in shares.items() if share]
+
+
+def dispatch(job_id: uuid.UUID, share: int, now: datetime) -> int:
+    from runs.actors import execute_run
+
+    waiting = Run.objects.filter(job_id=job_id, state="queued", source="hosted").filter(Q(dispatched_until=None) | Q(dispatched_until__lte=now))
+    chosen = list(waiting.order_by("task_index", "repeat").values_list("id", "attempt")[:share])
+    sent = 0
+    for run_id, attempt in chosen:
+        marked = waiting.filter(id=run_id, attempt=attempt).update(dispatched_until=now + timedelta(seconds=DISPATCH_S))
+        if marked:
+            execute_run.send(str(run_id), attempt)
+            sent += 1
+    if len(chosen) < share and not Run.objects.filter(job_id=job_id, state="queued").exists():
+        _close(job_id)
+    return sent
+
+
+def _close(job_id: uuid.UUID) -> None:
+    """Nothing is queued any more; checked again after the mark, since a run may have come back in between."""
+    Job.objects.filter(id=job_id).update(may_have_queued=False)
+    if Run.objects.filter(job_id=job_id, state="queued").exists():
+        Job.objects.filter(id=job_id).update(may_have_queued=True)

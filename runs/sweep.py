@@ -1,0 +1,81 @@
+"""Nothing is left behind: every minute, and at start, the engine and the database are compared both ways.
+
+Containers without a live attempt go; runs whose container vanished are left to their own rollout, which notices. Only containers with our
+instance's label are ever touched. The leader also ends silent outside runs and drops used tickets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from proctor.rollout.errors import RolloutFailed
+from proctor.rollout.sandbox import DockerEngine, OurContainer
+
+from runs.actions import workers
+from runs.queries.platform import live_attempts
+
+if TYPE_CHECKING:
+    from runs.worker import WorkerProcess
+
+logger = logging.getLogger(__name__)
+SWEEP_S, SILENT_S, YOUNG_S = 60.0, 30 * 60.0, 60
+
+
+class Sweeper:
+    def __init__(self, worker: WorkerProcess) -> None:
+        self.worker = worker
+
+    async def after_predecessor(self) -> None:
+        """Before the first claim: embedded, no other worker lives (the data folder's lock), so all that is there is left over."""
+        if settings.PROCTOR_REDIS_URL:
+            return
+        await self.worker.ledger.write(workers.free_own, self.worker.id)
+        await self._sweep(young_s=0)
+
+    async def follow(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            try:
+                await self._sweep(young_s=YOUNG_S)
+                await self.worker.ledger.write(workers.lose_silent_runs, SILENT_S)
+                await self.worker.ledger.write(workers.drop_old_rows)
+            except Exception:
+                logger.exception("sweep failed, trying again")
+
+    async def _sweep(self, *, young_s: int) -> None:
+        """`young_s`: containers younger than this are left alone, since their attempt's row may be on its way."""
+        engine = self.worker.engine
+        if not isinstance(engine, DockerEngine):
+            return
+        try:
+            containers = await engine.list_ours(settings.PROCTOR_INSTANCE)
+        except RolloutFailed as error:
+            logger.warning("engine not swept: %s", error)
+            return
+        if not containers:
+            return
+        alive = await self.worker.ledger.write(live_attempts)
+        stray = [container for container in containers if is_stray(container, alive, young_s)]
+        for container in stray:
+            logger.warning("stray container removed container=%s run=%s", container.id[:12], container.labels.get("proctor.run"))
+        await asyncio.gather(*(engine.remove(container.id) for container in stray))
+
+
+def is_stray(container: OurContainer, alive: set[tuple[uuid.UUID, int]], young_s: int) -> bool:
+    """Past its expiry, or of no attempt that is being carried out. Containers of builds and probes carry only an expiry."""
+    now = time.time()
+    expiry = container.labels.get("proctor.expiry", "")
+    if expiry.isdigit() and int(expiry) < now:
+        return True
+    if now - container.created < young_s:
+        return False
+    try:
+        run_id, attempt = uuid.UUID(container.labels["proctor.run"]), int(container.labels["proctor.attempt"])
+    except (KeyError, ValueError):
+        return young_s == 0
+    return (run_id, attempt) not in alive

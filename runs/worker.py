@@ -1,0 +1,197 @@
+"""The life of a worker process around its actors: who it is, its heartbeat and leases, its engine, its duties as leader.
+
+Threads: *heartbeat* (every second looks for cancels; every 5 s renews all leases in one UPDATE; stops everything when it could not
+for 25 s; ends a process whose loop is blocked for 60 s) and *scheduler* (`runs.scheduler`). On the event loop of the actors: the
+engine, environment builds, the sweep. `WorkerProcess` is a singleton of the process, made by `config.worker_boot`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from proctor import __version__
+from proctor.rollout.errors import RolloutFailed
+from proctor.rollout.plan import SandboxEngine
+from proctor.rollout.sandbox import DockerEngine
+
+from runs import samples
+from runs.actions import execution, workers
+from runs.ledger import Ledger
+from runs.planning import Able
+from runs.queries.platform import cancels_asked
+from runs.scheduler import Scheduler
+from runs.sweep import Sweeper
+
+logger = logging.getLogger(__name__)
+BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S = 1.0, 5.0, 25.0, 60.0
+
+
+class WorkerProcess:
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self.id = "embedded" if not settings.PROCTOR_REDIS_URL else f"{socket.gethostname()[:40]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self.ledger = Ledger()
+        self.able = Able(docker=False, why_no_docker="The worker is still looking for an engine.")
+        self.ready = threading.Event()
+        self.engine: SandboxEngine | None = None
+        self.rollouts: dict[uuid.UUID, asyncio.Task[Any]] = {}
+        self.cancelled: set[uuid.UUID] = set()
+        self.stopping = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._last_turn = time.monotonic()
+        self._duties: list[asyncio.Task[Any]] = []
+        self._end = threading.Event()
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.ledger.start()
+        self.ledger.write_now(workers.register, self.id, host=socket.gethostname(), slots=self.slots, version=__version__)
+        asyncio.run_coroutine_threadsafe(self._open(), loop)
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        threading.Thread(target=self._schedule, name="scheduler", daemon=True).start()
+
+    def stop(self) -> None:
+        """No new runs; what runs goes back to the queue (the actors do that as they are cancelled)."""
+        self.stopping = True
+        self._end.set()
+        if self.loop is not None:
+            asyncio.run_coroutine_threadsafe(self._close(), self.loop)
+
+    async def _open(self) -> None:
+        """The engine first, then what the predecessor left, then runs."""
+        await self._find_engine()
+        sweeper = Sweeper(self)
+        await sweeper.after_predecessor()
+        await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
+        self.ready.set()
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._build_environments())]
+
+    async def _find_engine(self) -> None:
+        if settings.PROCTOR_SANDBOX == "subprocess":
+            self.able = Able(False, "PROCTOR_SANDBOX=subprocess: runs of the shipped sample are plain processes on this server, unsandboxed.")
+            return
+        engine: DockerEngine | None = None
+        try:
+            engine = DockerEngine()
+            await engine.ping()
+        except (RolloutFailed, ValueError, OSError) as error:
+            if engine is not None:
+                await engine.close()
+            reason = f"No Docker engine answers ({str(error)[:200]})"
+            self.able = Able(False, f"{reason}: only the shipped sample runs, as plain processes on this server, unsandboxed.")
+            logger.warning("no docker engine; only shipped samples can run, unsandboxed reason=%s", str(error)[:200])
+            return
+        self.engine, self.able = engine, Able(True)
+
+    async def _close(self) -> None:
+        for duty in self._duties:
+            duty.cancel()
+        await asyncio.gather(*self._duties, return_exceptions=True)
+        waiting = [task for task in self.rollouts.values() if not task.done()]
+        await asyncio.wait(waiting, timeout=6) if waiting else None
+        if self.engine is not None:
+            await self.engine.close()
+
+    async def _turn(self) -> None:
+        while True:
+            self._last_turn = time.monotonic()
+            await asyncio.sleep(1)
+
+    async def _build_environments(self) -> None:
+        from environments.builder import process_one
+
+        if not self.able.docker:
+            return
+        while True:
+            worked = await self._guarded(lambda: process_one(self.id, settings.PROCTOR_INSTANCE))
+            await asyncio.sleep(0.1 if worked else 1.0)
+
+    async def _guarded(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        try:
+            return await make()
+        except Exception:
+            logger.exception("a duty of the worker failed, trying again")
+            await asyncio.sleep(5)
+
+    def cancel_rollout(self, run_id: uuid.UUID) -> None:
+        """From any thread: the rollout is told once."""
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self._cancel, run_id)
+
+    def _cancel(self, run_id: uuid.UUID) -> None:
+        task = self.rollouts.get(run_id)
+        if task is not None and run_id not in self.cancelled:
+            self.cancelled.add(run_id)
+            task.cancel()
+
+    def _beat(self) -> None:
+        renewed = time.monotonic()
+        next_renewal = 0.0
+        while not self._end.wait(BEAT_S):
+            try:
+                if time.monotonic() >= next_renewal:
+                    workers.beat(self.id)
+                    execution.renew(self.id)
+                    renewed = time.monotonic()
+                    next_renewal = renewed + RENEW_S
+                for run_id in cancels_asked(self.id):
+                    self.cancel_rollout(run_id)
+            except Exception as error:
+                connection.close()
+                logger.warning("heartbeat failed error=%s", type(error).__name__)
+            self._watch(renewed)
+
+    def _watch(self, renewed: float) -> None:
+        now = time.monotonic()
+        if now - renewed > GIVE_UP_S:
+            logger.error("leases could not be renewed for %s s; stopping all rollouts", GIVE_UP_S)
+            for run_id in list(self.rollouts):
+                self.cancel_rollout(run_id)
+        if self.ready.is_set() and not self.stopping and now - self._last_turn > BLOCKED_S:
+            logger.critical("the event loop has been blocked for %s s; ending the process", BLOCKED_S)
+            os._exit(70)
+
+    def _schedule(self) -> None:
+        self.ready.wait()
+        scheduler = Scheduler(self.id)
+        while not self._end.is_set():
+            try:
+                idle_s = scheduler.turn()
+            except Exception as error:
+                connection.close()
+                logger.warning("scheduler failed, trying again error=%s", type(error).__name__, exc_info=True)
+                idle_s = 1.0
+            self._end.wait(idle_s)
+
+
+_current: WorkerProcess | None = None
+
+
+def current() -> WorkerProcess:
+    """The worker of this process. Raises RuntimeError elsewhere."""
+    if _current is None:
+        raise RuntimeError("this process is no worker")
+    return _current
+
+
+def start_worker(slots: int, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
+    global _current
+    _current = WorkerProcess(slots)
+    _current.start(loop)
+    return _current
+
+
+def end_worker() -> None:
+    with contextlib.suppress(RuntimeError):
+        current().stop()
