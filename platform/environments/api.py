@@ -1,0 +1,89 @@
+"""Environments, native: parse a wire model or take a tar, call one action or query, render."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.callers import Caller
+from environments import actions, queries
+from environments.models import EnvironmentVersion
+from environments.render import render_environment, render_version
+from proctor.wire.base import Page
+from proctor.wire.environments import EnvironmentIn, EnvironmentOut, EnvironmentVersionOut
+from web.bodies import parse_body
+from web.errors import AppError, invalid, problem
+from web.pages import page_body, page_size, read_cursor
+
+TAR_TYPES = frozenset({"application/x-tar", "application/tar", "application/gzip", "application/x-gzip", "application/x-gtar"})
+
+
+@extend_schema(methods=["GET"], responses=Page[EnvironmentOut])
+@extend_schema(methods=["POST"], request=EnvironmentIn, responses={202: EnvironmentOut})
+@api_view(["GET", "POST"])
+def environments(request: Request) -> Response:
+    caller: Caller = request.user
+    if request.method == "GET":
+        caller.require("read")
+        return Response(_page(request._request, caller))
+    version = _register(request._request, caller)
+    return Response(render_environment(queries.describe(version.environment)), status=202)
+
+
+def _register(request: HttpRequest, caller: Caller) -> EnvironmentVersion:
+    kind = (request.content_type or "").lower()
+    if kind == "application/json":
+        given = parse_body(request, EnvironmentIn)
+        return actions.register_image(caller, name=given.name, image=given.image)
+    if kind not in TAR_TYPES:
+        raise AppError(
+            "unsupported_media_type",
+            415,
+            "Send JSON {name, image}, or a tar of a folder with a Dockerfile as application/x-tar or application/gzip",
+        )
+    name, announced = request.GET.get("name", ""), request.META.get("CONTENT_LENGTH") or ""
+    if not name:
+        raise invalid([problem("name", "must be given in the address, as ?name=")])
+    return actions.register_context(caller, name=name, body=request, announced=int(announced) if announced.isdigit() else None)  # type: ignore[arg-type]
+
+
+def _page(request: HttpRequest, caller: Caller) -> dict[str, object]:
+    found, size, after = queries.find_environments(caller, request.GET.get("q", "")), page_size(request), read_cursor(request, 1)
+    rows = queries.list_environments((found.filter(name__gt=after[0]) if after else found)[: size + 1])
+    more = [rows[size - 1].environment.name] if len(rows) > size else None
+    return page_body([render_environment(row) for row in rows[:size]], more, found.count())
+
+
+@extend_schema(responses=EnvironmentOut)
+@api_view(["GET"])
+def environment(request: Request, reference: str) -> Response:
+    caller: Caller = request.user
+    caller.require("read")
+    return Response(render_environment(queries.describe(queries.get_environment(caller, reference))))
+
+
+@extend_schema(responses=Page[EnvironmentVersionOut])
+@api_view(["GET"])
+def versions(request: Request, reference: str) -> Response:
+    caller: Caller = request.user
+    caller.require("read")
+    found, size, after = (
+        queries.find_versions(queries.get_environment(caller, reference)),
+        page_size(request._request),
+        read_cursor(request._request, 1),
+    )
+    rows = list((found.filter(number__lt=after[0]) if after and isinstance(after[0], int) else found)[: size + 1])
+    items = [render_version(row).model_dump(mode="json") for row in rows[:size]]
+    return Response(page_body(items, [rows[size - 1].number] if len(rows) > size else None, found.count()))
+
+
+@extend_schema(responses=EnvironmentVersionOut)
+@api_view(["GET"])
+def version(request: Request, reference: str, number: int) -> Response:
+    caller: Caller = request.user
+    caller.require("read")
+    found = queries.get_numbered(queries.get_environment(caller, reference), number)
+    return Response(render_version(found, with_log=True).model_dump(mode="json"))

@@ -1,0 +1,93 @@
+"""Every read about environments and their versions: scoped to the caller, or to a team for the rooms above."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+
+from accounts.callers import Caller
+from accounts.names import normalise
+from environments.models import Environment, EnvironmentVersion
+from web.errors import not_found
+from web.ids import parse_uuid
+
+BULKY = ("log",)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An environment with what a list shows of it."""
+
+    environment: Environment
+    latest: EnvironmentVersion | None
+    ready: EnvironmentVersion | None
+    version_count: int
+
+
+def newest_ready(team_id: uuid.UUID, name: str) -> EnvironmentVersion | None:
+    """What a new job gets for an environment's name, as people write it."""
+    ready = EnvironmentVersion.objects.filter(environment__team_id=team_id, environment__name=normalise(name), status="ready")
+    return ready.select_related("environment").defer(*BULKY).order_by("-number").first()
+
+
+def find_names(team_id: uuid.UUID) -> list[str]:
+    """The names that a job may use: environments with a ready version."""
+    ready = Environment.objects.filter(team_id=team_id, versions__status="ready")
+    return list(ready.order_by("name").values_list("name", flat=True).distinct())
+
+
+def get_version(version_id: uuid.UUID) -> EnvironmentVersion:
+    """For the platform itself, which holds the id already. Raises AppError 404."""
+    version = EnvironmentVersion.objects.select_related("environment").filter(id=version_id).first()
+    if version is None:
+        raise not_found("Environment version")
+    return version
+
+
+def find_environments(caller: Caller, search: str = "") -> QuerySet[Environment]:
+    found = Environment.objects.filter(team_id=caller.team_id).order_by("name")
+    return found.filter(Q(name__icontains=search) | Q(title__icontains=search)) if search else found
+
+
+def get_environment(caller: Caller, reference: str) -> Environment:
+    """By id, or by name as people write it. Raises AppError 404 for another team's."""
+    identity = parse_uuid(reference)
+    chosen = Q(id=identity) if identity else Q(name=normalise(reference))
+    environment = Environment.objects.filter(chosen, team_id=caller.team_id).first()
+    if environment is None:
+        raise not_found("Environment")
+    return environment
+
+
+def list_environments(found: QuerySet[Environment]) -> list[Listed]:
+    """In three queries however many there are."""
+    versions = EnvironmentVersion.objects.filter(environment=OuterRef("pk")).order_by("-number")
+    rows = list(
+        found.annotate(
+            version_count=Count("versions"),
+            latest_id=Subquery(versions.values("id")[:1]),
+            ready_id=Subquery(versions.filter(status="ready").values("id")[:1]),
+        )
+    )
+    wanted = {version_id for row in rows for version_id in (row.latest_id, row.ready_id) if version_id}
+    there = EnvironmentVersion.objects.defer(*BULKY).in_bulk(wanted)
+    return [Listed(row, there.get(row.latest_id), there.get(row.ready_id), row.version_count) for row in rows]
+
+
+def describe(environment: Environment) -> Listed:
+    return list_environments(Environment.objects.filter(id=environment.id))[0]
+
+
+def find_versions(environment: Environment) -> QuerySet[EnvironmentVersion]:
+    """Newest first, without their logs."""
+    return environment.versions.defer(*BULKY).order_by("-number")
+
+
+def get_numbered(environment: Environment, number: int) -> EnvironmentVersion:
+    """Raises AppError 404."""
+    version = environment.versions.filter(number=number).first()
+    if version is None:
+        raise not_found("Environment version")
+    return version

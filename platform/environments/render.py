@@ -1,0 +1,27 @@
+"""Environments and their versions as wire objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from environments.models import EnvironmentVersion
+from environments.queries import Listed
+from proctor.wire.environments import EnvironmentOut, EnvironmentVersionOut, TemplateOut
+
+
+def render_version(version: EnvironmentVersion, *, with_log: bool = False) -> EnvironmentVersionOut:
+    templates = [TemplateOut.model_validate(template) for template in version.manifest.get("templates", [])]
+    return EnvironmentVersionOut(
+        id=str(version.id), number=version.number, status=version.status, source=version.source, image=version.image, image_id=version.image_id,
+        templates=templates, capabilities=version.manifest.get("capabilities", []), error=version.error, log=version.log if with_log else None,
+        created_at=version.created_at, ready_at=version.ready_at,
+    )  # fmt: skip
+
+
+def render_environment(listed: Listed) -> dict[str, Any]:
+    environment = listed.environment
+    return EnvironmentOut(
+        id=str(environment.id), name=environment.name, title=environment.title, kind=environment.kind,
+        latest=render_version(listed.latest) if listed.latest else None, ready=render_version(listed.ready) if listed.ready else None,
+        created_at=environment.created_at, version_count=listed.version_count,
+    ).model_dump(mode="json")  # fmt: skip
