@@ -167,7 +167,7 @@ def read_exact(row: bytes, path: str = "", max_depth: int = MAX_DEPTH) -> Any:
     if value is _NOT_PLAIN:
         return _read_slow(row, path, max_depth)
     if row.count(b"{") + row.count(b"[") > max_depth and is_deeper(value, max_depth):
-        raise BadContent([_too_deep(path, max_depth)])
+        raise BadContent([_too_deep(path)])
     return value
 
 
@@ -201,7 +201,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 def is_deeper(value: Any, max_depth: int) -> bool:
     level, depth = [value], 0
-    while level and depth <= max_depth:
+    while level and depth < max_depth:
         level = [part for whole in level for part in _parts(whole) if isinstance(part, dict | list)]
         depth += 1
     return bool(level)
@@ -228,7 +228,7 @@ def _read_slow(row: bytes, path: str, max_depth: int) -> Any:
     try:
         value = json.loads(row.decode(), object_pairs_hook=pairs, parse_float=_float, parse_int=_integer, parse_constant=_constant)
     except RecursionError:
-        raise BadContent([_too_deep(path, max_depth)]) from None
+        raise BadContent([_too_deep(path)]) from None
     except ValueError as error:
         raise BadContent([Problem(path=path, rule=f"must be JSON in UTF-8: {shown(str(error))}")]) from None
     problems = list(_odd_places(value, path, {key: keys for key, (_made, keys) in twice.items()}, max_depth))
@@ -256,7 +256,7 @@ def _odd_places(value: Any, path: str, twice: Mapping[int, list[str]], left: int
     elif isinstance(value, str) and _SURROGATE.search(value):
         yield Problem(path=path, rule="must hold no lone surrogate", value=shown(value))
     elif isinstance(value, dict | list) and left == 0:
-        yield _too_deep(path, MAX_DEPTH)
+        yield _too_deep(path)
     elif isinstance(value, dict):
         for key in twice.get(id(value), ()):
             yield Problem(path=_under(path, key), rule="the key stands more than once in its object", value=shown(key))
@@ -272,8 +272,8 @@ def _odd_places(value: Any, path: str, twice: Mapping[int, list[str]], left: int
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _too_deep(path: str, max_depth: int) -> Problem:
-    return Problem(path=path[:500], rule=f"JSON must not be nested deeper than {max_depth} levels")
+def _too_deep(path: str) -> Problem:
+    return Problem(path=path[:500], rule=f"JSON must not be nested deeper than {MAX_DEPTH} levels")
 
 
 def _under(path: str, key: str) -> str:
