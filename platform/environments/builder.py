@@ -60,12 +60,16 @@ class Log:
         return self.text
 
 
-async def process_one(worker_id: str, instance: str, *, engine: DockerEngine | None = None) -> bool:
-    """One version, if one waits; False when none does. Call it in a loop. `engine`: the worker's own, kept open."""
+async def process_one(worker_id: str, instance: str, *, engine: DockerEngine | None = None, why_no_docker: str = "") -> bool:
+    """One version, if one waits; False when none does. Call it in a loop. `engine`: the worker's own, kept open. `why_no_docker`: this
+    worker starts no containers, so versions fail with that reason instead of waiting for ever."""
     claim = await in_writer(claims.claim_next, worker_id)
     if claim is None:
         return False
     log = Log()
+    if why_no_docker:
+        await _fail(claim, log, f"Environments need a Docker engine. {why_no_docker}")
+        return True
     work = asyncio.create_task(_see_through(claim, instance, engine, log))
     keeper = asyncio.create_task(_keep(claim, log))
     try:
@@ -109,7 +113,8 @@ async def _see_through(claim: Claim, instance: str, engine: DockerEngine | None,
 
 
 async def _fail(claim: Claim, log: Log, error: str) -> None:
-    log.add(error)
+    if error not in log.text:
+        log.add(error)
     await in_writer(claims.finish_version, claim, log=log.text, error=error)
     logger.info("environment version failed version_id=%s", claim.version_id)
 

@@ -35,7 +35,7 @@ class Claim:
 
 def claim_next(worker_id: str) -> Claim | None:
     """The oldest version that nobody works on. One that three workers were lost over is failed instead."""
-    for version in list(_unheld().order_by("created_at")[:10]):
+    for version in list(_unheld().defer("log", "manifest").order_by("created_at")[:10]):
         if version.attempts >= MAX_ATTEMPTS:
             _unheld().filter(id=version.id).update(
                 status="failed", error=f"The worker was lost {MAX_ATTEMPTS} times while making this version ready; register it again"

@@ -107,6 +107,12 @@ def test_an_environment_that_misbehaves_fails_its_version_and_says_how(
     assert (waiting.error or "") in waiting.log
 
 
+def test_a_worker_without_docker_fails_a_version_and_says_why(waiting: EnvironmentVersion) -> None:
+    assert async_to_sync(builder.process_one)("w1", "instance", why_no_docker="PROCTOR_SANDBOX=subprocess") is True
+    waiting.refresh_from_db()
+    assert waiting.status == "failed" and "PROCTOR_SANDBOX=subprocess" in (waiting.error or "")
+
+
 def test_no_worker_takes_a_failed_version_again(waiting: EnvironmentVersion) -> None:
     process(python(EXITS))
     assert process(serve_sample()) is False

@@ -1,0 +1,143 @@
+"""Environments made ready on a real engine: built or looked up, started once, asked, and nothing but the image stays."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from accounts.callers import Caller
+from environments import actions, builder, claims, probe
+from environments.models import EnvironmentVersion
+from proctor.rollout.images import ensure_sample_image, inspect_image
+from proctor.rollout.plan import SandboxSpec
+from proctor.rollout.sandbox import DockerEngine, docker_client
+from tests.support.environments import EXITS, GARBAGE, LINGERS
+
+pytestmark = pytest.mark.docker
+
+PYTHON = "/usr/local/bin/python3"
+
+
+@async_to_sync
+async def sample_tag() -> str:
+    async with docker_client() as docker:
+        image = await ensure_sample_image(docker, print)
+    assert image is not None
+    return image.tag
+
+
+@pytest.fixture(autouse=True)
+def storage(settings: Any) -> None:
+    settings.STORAGES = {**settings.STORAGES, "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"}}
+
+
+@pytest.fixture
+def process(ada: Caller) -> Iterator[Callable[[EnvironmentVersion], EnvironmentVersion]]:
+    """Makes a version ready, or not; then no container of the test's instance is there. Its images go at the end."""
+    instance, made = f"test-{uuid.uuid4().hex[:12]}", list[EnvironmentVersion]()
+
+    async def one() -> None:
+        async with DockerEngine() as engine:
+            assert await builder.process_one("w1", instance, engine=engine) is True
+            assert await engine.list_ours(instance) == []
+            await engine.remove_network(instance)
+
+    def run(version: EnvironmentVersion) -> EnvironmentVersion:
+        made.append(version)
+        async_to_sync(one)()
+        version.refresh_from_db()
+        return version
+
+    yield run
+    async_to_sync(remove_images)([builder.image_tag(version.id) for version in made])
+
+
+async def remove_images(tags: list[str]) -> None:
+    async with docker_client() as docker:
+        for tag in tags:
+            if await inspect_image(docker, tag):
+                await docker.images.delete(tag, force=True)
+
+
+def context(ada: Caller, dockerfile: str, **files: str) -> EnvironmentVersion:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in {"Dockerfile": dockerfile, **files}.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    buffer.seek(0)
+    return actions.register_context(ada, name="letters", body=buffer)
+
+
+def program(ada: Caller, text: str) -> EnvironmentVersion:
+    return context(ada, f"FROM {sample_tag()}\nCMD {json.dumps([PYTHON, '-S', '-I', '-c', text])}\n")
+
+
+def test_a_folder_is_built_and_its_templates_are_listed(ada: Caller, process: Any) -> None:
+    source = "a note"
+    version = process(context(ada, f"FROM {sample_tag()}\nCOPY note.py /opt/note.py\n", **{"note.py": source}))
+    assert (version.status, version.error) == ("ready", None), version.log
+    assert [template["id"] for template in version.manifest["templates"]] == ["solve"]
+    assert version.image == builder.image_tag(version.id) and (version.image_id or "").startswith("sha256:")
+    assert "COPY note.py" in version.log and "Starting proctor-env:" in version.log
+
+
+def test_an_image_on_the_engine_is_pinned_to_its_digest(ada: Caller, process: Any) -> None:
+    version = process(actions.register_image(ada, name="letters", image=sample_tag()))
+    assert version.status == "ready" and version.image == sample_tag() and (version.image_id or "").startswith("sha256:")
+    assert version.manifest["env"]["name"] == "gsm8k"
+
+
+def test_an_image_that_does_not_exist_is_named(ada: Caller, process: Any) -> None:
+    version = process(actions.register_image(ada, name="letters", image="no-such/image:1"))
+    assert version.status == "failed" and "'no-such/image:1' is not on the Docker engine" in (version.error or "")
+
+
+def test_a_build_that_fails_names_its_step_and_keeps_its_log(ada: Caller, process: Any) -> None:
+    version = process(context(ada, f"FROM {sample_tag()}\nCOPY missing.txt /\n"))
+    assert version.status == "failed" and "missing.txt" in (version.error or "")
+    assert "FROM proctor-sample" in version.log and version.log.count(version.error or "?") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (EXITS, ["exit code 3", "no licence found"]),
+        (LINGERS, ["did not serve within", "here"]),
+        (GARBAGE.format(port=8765), ["HTTP/1.1 400"]),
+    ],
+)
+def test_an_image_that_is_no_environment_fails_with_its_last_words(
+    text: str, said: list[str], ada: Caller, process: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "STARTUP_S", 3.0)
+    version = process(program(ada, text))
+    assert version.status == "failed"
+    for words in said:
+        assert words in (version.error or ""), version.error
+
+
+def test_what_a_killed_worker_left_of_a_probe_goes_before_the_next_try(ada: Caller) -> None:
+    tag, instance = sample_tag(), f"test-{uuid.uuid4().hex[:12]}"
+    version = actions.register_image(ada, name="letters", image=tag)
+    assert claims.claim_next("killed") is not None and claims.free_claims() == 1
+
+    async def story() -> None:
+        async with DockerEngine() as engine:
+            labels = {"proctor.instance": instance, builder.PROBE_LABEL: str(version.id), "proctor.expiry": "4102444800"}
+            await engine.start(SandboxSpec("docker", image=tag), labels)
+            assert await builder.process_one("w2", instance, engine=engine) is True
+            assert await engine.list_ours(instance) == []
+            await engine.remove_network(instance)
+
+    async_to_sync(story)()
+    version.refresh_from_db()
+    assert version.status == "ready" and version.attempts == 2
