@@ -1,41 +1,46 @@
-"""Pydantic wire models inside drf-spectacular's schema, which then covers `/api` alone (HUD's surface is not ours to describe)."""
+"""The OpenAPI description of the native API: wire models as components, one operation id a view and method, HUD's surface left out."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.drainage import set_override
-from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.contrib.pydantic import PydanticExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.utils import Direction
-from pydantic import BaseModel
-from pydantic.json_schema import model_json_schema
 
 
-class PydanticExtension(OpenApiSerializerExtension):
-    """After the blueprint in drf-spectacular's documentation: a wire model becomes a component, its parts components too."""
+class WireExtension(PydanticExtension):  # type: ignore[misc]
+    """`Page[TaskRow]` becomes the component `Page_TaskRow`: brackets are no legal name."""
 
-    target_class = "pydantic.BaseModel"
-    match_subclasses = True
+    priority = 1
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        set_override(self.target, "suppress_collision_warning", True)
-        return _component_name(self.target.__name__)
-
-    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
-        model: type[BaseModel] = self.target
-        schema = model_json_schema(model, ref_template="#/components/schemas/{model}", mode="serialization" if direction == "response" else "validation")
-        for name, definition in schema.pop("$defs", {}).items():
-            component = ResolvedComponent(name=_component_name(name), type=ResolvedComponent.SCHEMA, object=name, schema=definition)
-            if component in auto_schema.registry:
-                continue
-            auto_schema.registry.register(component)
-        return schema
+        name: str = super().get_name(auto_schema, direction)
+        return name.replace("[", "_").replace("]", "")
 
 
-def _component_name(name: str) -> str:
-    return name.replace("[", "_").replace("]", "")
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]
+    target_class = "accounts.authentication.BearerAuthentication"
+    name = "key"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        return {"type": "http", "scheme": "bearer", "description": "An API key."}
+
+
+class PageScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]
+    target_class = "accounts.authentication.PageAuthentication"
+    name = "page"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        return {"type": "apiKey", "in": "cookie", "name": "proctor_session", "description": "The page's session, with X-CSRFToken on writes."}
+
+
+class NativeSchema(AutoSchema):
+    def get_operation_id(self) -> str:
+        view = getattr(self.view, "__name__", None) or type(self.view).__name__
+        room = type(self.view).__module__.split(".")[0]
+        return f"{self.method.lower()}_{room}_{view}"
 
 
 def only_native(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
