@@ -17,7 +17,6 @@ from django.conf import settings
 from django.db import connections
 from proctor.rollout.engine import run_rollout
 from proctor.rollout.plan import Outcome, Phase, RolloutPlan, outcome_of
-from proctor.rollout.sandbox import DockerEngine
 
 from runs.actions import execution
 from runs.actions.spans import Fenced, Prepared, prepare, record_spans
@@ -78,7 +77,7 @@ def plan_in_thread(run_id: uuid.UUID, attempt: int, worker: WorkerProcess) -> tu
 
 async def remove_containers_of(worker: WorkerProcess, run_id: uuid.UUID) -> None:
     """What an earlier attempt left on this engine."""
-    if isinstance(worker.engine, DockerEngine):
+    if worker.engine is not None:
         for container in await worker.engine.list_ours(settings.PROCTOR_INSTANCE):
             if container.labels.get("proctor.run") == str(run_id):
                 await worker.engine.remove(container.id)

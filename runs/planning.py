@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 from django.conf import settings
+from gateway.addresses import refuse_private
 from gateway.queries import Route, route_by_id
 from proctor.rollout.plan import Deadlines, Failure, ModelRoute, RolloutPlan, SandboxSpec
+from web.errors import AppError
 
 from environments.models import EnvironmentVersion
 from environments.queries import newest_ready
@@ -76,7 +78,17 @@ def model_route(run: Run) -> ModelRoute | None:
     route = route_by_id(run.model_endpoint_id, run.model)
     if route is None:
         raise CannotRun(Failure("model_http", "provider", f"The model endpoint that served '{run.model}' was deleted after this run was submitted"))
+    if not route.may_lead_inside:
+        _refuse_private(route)
     return _as_model_route(route)
+
+
+def _refuse_private(route: Route) -> None:
+    """A name may point elsewhere than when the endpoint was made."""
+    try:
+        refuse_private(route.base_url)
+    except AppError as error:
+        raise CannotRun(Failure("model_http", "provider", error.message)) from None
 
 
 def _as_model_route(route: Route) -> ModelRoute:
@@ -84,10 +96,12 @@ def _as_model_route(route: Route) -> ModelRoute:
 
 
 def sandbox_of(version: EnvironmentVersion | None, image: str | None, task: TaskFacts, able: Able) -> SandboxSpec:
-    """A container whenever there is an engine; a plain process for the shipped sample alone."""
+    """A container whenever there is an engine, of the very image that was probed; the sample's tag is of its content already.
+    A plain process for the shipped sample alone."""
     sample = version is not None and version.environment.is_sample and task.image is None
     if able.docker and image:
-        spec = SandboxSpec(kind="docker", image=image, network=settings.PROCTOR_SANDBOX_NETWORK)
+        pinned = version.image_id if version is not None and version.image_id and image == version.image and not sample else image
+        spec = SandboxSpec(kind="docker", image=pinned, network=settings.PROCTOR_SANDBOX_NETWORK)
         return replace(spec, cpu=task.cpu or spec.cpu, memory_mb=task.memory_mb or spec.memory_mb)
     if sample and version is not None and version.command:
         return SandboxSpec(kind="subprocess", command=tuple(version.command))

@@ -13,8 +13,9 @@ import uuid
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from environments import claims
 from proctor.rollout.errors import RolloutFailed
-from proctor.rollout.sandbox import DockerEngine, OurContainer
+from proctor.rollout.sandbox import OurContainer
 
 from runs.actions import workers
 from runs.queries.platform import live_attempts
@@ -35,6 +36,7 @@ class Sweeper:
         if settings.PROCTOR_REDIS_URL:
             return
         await self.worker.ledger.write(workers.free_own, self.worker.id)
+        await self.worker.ledger.write(claims.free_claims)
         await self._sweep(young_s=0)
 
     async def follow(self) -> None:
@@ -50,7 +52,7 @@ class Sweeper:
     async def _sweep(self, *, young_s: int) -> None:
         """`young_s`: containers younger than this are left alone, since their attempt's row may be on its way."""
         engine = self.worker.engine
-        if not isinstance(engine, DockerEngine):
+        if engine is None:
             return
         try:
             containers = await engine.list_ours(settings.PROCTOR_INSTANCE)

@@ -20,9 +20,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from environments.builder import process_one
 from proctor import __version__
 from proctor.rollout.errors import RolloutFailed
-from proctor.rollout.plan import SandboxEngine
 from proctor.rollout.sandbox import DockerEngine
 
 from runs import samples
@@ -44,7 +44,7 @@ class WorkerProcess:
         self.ledger = Ledger()
         self.able = Able(docker=False, why_no_docker="The worker is still looking for an engine.")
         self.ready = threading.Event()
-        self.engine: SandboxEngine | None = None
+        self.engine: DockerEngine | None = None
         self.rollouts: dict[uuid.UUID, asyncio.Task[Any]] = {}
         self.cancelled: set[uuid.UUID] = set()
         self.stopping = False
@@ -109,12 +109,10 @@ class WorkerProcess:
             await asyncio.sleep(1)
 
     async def _build_environments(self) -> None:
-        from environments.builder import process_one
-
-        if not self.able.docker:
-            return
         while True:
-            worked = await self._guarded(lambda: process_one(self.id, settings.PROCTOR_INSTANCE))
+            worked = await self._guarded(
+                lambda: process_one(self.id, settings.PROCTOR_INSTANCE, engine=self.engine, why_no_docker=self.able.why_no_docker)
+            )
             await asyncio.sleep(0.1 if worked else 1.0)
 
     async def _guarded(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
