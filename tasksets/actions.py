@@ -12,22 +12,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounts.audit import audit
-from accounts.callers import Caller
-from accounts.names import handle_for, taken
-from accounts.queries import default_project, get_project
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
-from proctor import content
-from web.errors import AppError, conflict, invalid, not_found, problem
-from web.ids import parse_uuid
 
+from accounts.audit import audit
+from accounts.callers import Caller
+from accounts.names import handle_for, taken
+from accounts.queries import default_project, get_project
+from proctor import content
 from tasksets import bulk, exports, queries, versions
 from tasksets.models import Chunk, HeadTask, TaskContent, Taskset, TasksetAlias, Version
 from tasksets.uploads import Upload, read_upload, too_many
 from tasksets.versions import Mode, Plan
+from web.errors import AppError, conflict, invalid, not_found, problem
+from web.ids import parse_uuid
 
 logger = logging.getLogger(__name__)
 TRIES = 20
@@ -107,6 +107,7 @@ def upload(
     """
     caller.require("write")
     given = read_upload(body, mode)
+    del body  # the rows hold their own text; a large body need not wait for the database
     envelope = given.envelope
     wanted_id = taskset_id or _id_in(envelope.taskset_id, "taskset_id")
     wanted_project = project_id or _id_in(envelope.project_id, "project_id")
@@ -127,11 +128,8 @@ def _id_in(text: str | None, field: str) -> uuid.UUID | None:
 
 
 def _target(caller: Caller, name: str | None, taskset_id: uuid.UUID | None, project_id: uuid.UUID | None) -> Target:
-    if taskset_id:
-        taskset, handle = _by_id(caller, taskset_id), ""
-    else:
-        handle = handle_for(name or "", "taskset_name")
-        taskset = queries.find_by_handle(caller.team_id, handle)
+    handle = "" if taskset_id else handle_for(name or "", "taskset_name")
+    taskset = _by_id(caller, taskset_id) if taskset_id else queries.find_by_handle(caller.team_id, handle)
     if taskset:
         _check_open(taskset, project_id)
     elif project_id:
@@ -144,7 +142,7 @@ def _by_id(caller: Caller, taskset_id: uuid.UUID) -> Taskset:
     if pinned is None:
         raise not_found("Taskset")
     if pinned.pinned:
-        raise conflict(f"This is version {pinned.version.number if pinned.version else ''} of taskset {pinned.taskset.name}, which never changes; upload to the taskset itself")
+        raise conflict(f"This is a version of taskset {pinned.taskset.name}, which never changes; upload to the taskset itself")
     return pinned.taskset
 
 
@@ -190,9 +188,9 @@ def _count_environments(head: Version | None, plan: Plan, given: Upload) -> dict
     """How many tasks each environment has, from the head's counts and what changes."""
     counts = Counter(head.environments if head else {})
     counts.update(given.tasks[line].env for line in [*plan.created, *plan.updated])
-    for part in bulk.batches(versions.slug_of(line) for line in [*plan.updated, *plan.removed]):
-        rows = HeadTask.objects.filter(taskset_id=head.taskset_id if head else None, slug__in=part)
-        counts.subtract(rows.values_list("env", flat=True))
+    if head:
+        for part in bulk.batches(versions.slug_of(line) for line in [*plan.updated, *plan.removed]):
+            counts.subtract(HeadTask.objects.filter(taskset_id=head.taskset_id, slug__in=part).values_list("env", flat=True))
     return {env: count for env, count in sorted(counts.items()) if count > 0}
 
 
@@ -245,8 +243,9 @@ def _write_head(taskset: Taskset, lines: Sequence[bytes], plan: Plan, given: Upl
         rows.filter(position__range=(move.first, move.last)).update(position=-F("position") - move.by - 1)
     rows.filter(position__lt=0).update(position=-F("position") - 1)
     changed = {*plan.created, *plan.updated}
-    values = [_head_row(taskset, place, given.tasks[line]) for place, line in enumerate(plan.entries) if line in changed]
-    bulk.insert(HeadTask, HEAD_COLUMNS, values, on=("taskset_id", "slug"), update=("content_id", "env", "task_id", "columns"))
+    values = (_head_row(taskset, place, given.tasks[line]) for place, line in enumerate(plan.entries) if line in changed)
+    for part in bulk.batches(values):
+        bulk.insert(HeadTask, HEAD_COLUMNS, part, on=("taskset_id", "slug"), update=("content_id", "env", "task_id", "columns"))
 
 
 def _head_row(taskset: Taskset, place: int, task: content.TaskText) -> tuple[object, ...]:

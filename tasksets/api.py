@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any, cast, get_args
 
-from accounts.callers import Caller
 from django.utils.dateparse import parse_datetime
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from proctor.wire.base import Page
-from proctor.wire.tasksets import TaskOut, TaskRow, TasksetChange, TasksetIn, TasksetOut, UploadMode, UploadOut, VersionOut
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
-from web.bodies import parse_body, read_body
-from web.errors import conflict, invalid, not_found, problem
-from web.ids import known_uuid
-from web.pages import page_body, page_size, read_cursor
 
+from accounts.callers import Caller
+from proctor.wire.base import Page
+from proctor.wire.tasksets import TaskOut, TaskRow, TasksetChange, TasksetIn, TasksetOut, UploadMode, UploadOut, VersionOut
 from tasksets import actions, queries
 from tasksets.models import Version
 from tasksets.queries import Pinned
 from tasksets.render import render_row, render_task, render_taskset, render_upload, render_version
 from tasksets.serving import export_view
+from web.bodies import parse_body, read_body
+from web.errors import conflict, invalid, not_found, problem
+from web.ids import known_uuid
+from web.pages import page_body, page_size, read_cursor
 
 PAGING = [OpenApiParameter("limit", int), OpenApiParameter("cursor", str)]
 SEARCH = OpenApiParameter("q", str)
@@ -134,7 +134,11 @@ def task(request: Request, ref: str, slug: str) -> Response:
     return Response(render_task(found, cast(Version, version)).model_dump(mode="json"))
 
 
-@extend_schema(parameters=[OpenApiParameter("mode", str, enum=list(get_args(UploadMode))), OpenApiParameter("message", str)], request={"application/json": dict}, responses=UploadOut)
+@extend_schema(
+    parameters=[OpenApiParameter("mode", str, enum=list(get_args(UploadMode))), OpenApiParameter("message", str)],
+    request={"application/json": dict},
+    responses=UploadOut,
+)
 @api_view(["POST"])
 def upload(request: Request, ref: str) -> Response:
     caller: Caller = request.user

@@ -20,7 +20,9 @@ def batches(items: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
         yield part
 
 
-def insert(model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]], *, on: Sequence[str], update: Sequence[str] = ()) -> None:
+def insert(
+    model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]], *, on: Sequence[str], update: Sequence[str] = ()
+) -> None:
     """Inserts; where `on` clashes, sets the columns of `update`, or keeps what is there when there are none."""
     if not rows:
         return

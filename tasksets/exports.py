@@ -19,8 +19,8 @@ import zstandard
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
-from proctor import content
 
+from proctor import content
 from tasksets.models import Export, Taskset, Version
 from tasksets.queries import iter_version_tasks
 

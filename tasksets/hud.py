@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.csrf import csrf_exempt
+
 from accounts.authentication import caller_of
 from accounts.callers import Caller
 from accounts.http import endpoint, render
-from django.http import HttpRequest, HttpResponseBase
-from django.views.decorators.csrf import csrf_exempt
 from proctor.wire.base import WireOut
-from web.bodies import parse_body, read_body
-from web.errors import AppError, not_found
-from web.ids import known_uuid
-
 from tasksets import actions, queries
 from tasksets.models import Taskset
 from tasksets.queries import Pinned
 from tasksets.serving import export_view
+from web.bodies import parse_body, read_body
+from web.errors import AppError, not_found
+from web.ids import known_uuid
 
 
 class TasksetIn(WireOut):

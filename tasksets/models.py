@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import uuid
 
-from accounts.models import Project, Team
 from django.db import models
+
+from accounts.models import Project, Team
 
 
 class TaskContent(models.Model):

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
+from django.db.models import Q, QuerySet
+
 from accounts.callers import Caller
 from accounts.names import normalise
-from django.db.models import Q, QuerySet
 from proctor import content
-from web.errors import AppError, not_found
-from web.ids import parse_uuid
-
 from tasksets import versions
 from tasksets.bulk import batches
 from tasksets.models import Chunk, HeadTask, TaskContent, Taskset, TasksetAlias, Version
+from web.errors import AppError, not_found
+from web.ids import parse_uuid
 
 SHOWN_VERSIONS = 10
 READ_BATCH = 1_000

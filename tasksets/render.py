@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from msgspec import Raw
+
 from proctor.content import read_stored
 from proctor.wire.tasksets import TaskOut, TaskRow, TasksetOut, UploadOut, VersionOut
-
 from tasksets.actions import Uploaded
 from tasksets.models import Taskset, Version
 from tasksets.queries import VersionTask

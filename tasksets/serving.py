@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
-from accounts.authentication import caller_of
-from accounts.callers import Caller
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import parse_etags
 from django.views.decorators.csrf import csrf_exempt
-from web.errors import AppError
-from web.threads import in_reader
 
+from accounts.authentication import caller_of
+from accounts.callers import Caller
 from tasksets import exports, versions
 from tasksets.models import Export
 from tasksets.queries import Pinned
+from web.errors import AppError
+from web.threads import in_reader
 
 Find = Callable[[Caller, str], Pinned]
 EMPTY_DIGEST = versions.digest([])

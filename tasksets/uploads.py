@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import Raw
+
 from proctor import content
 from proctor.content import BadContent, TaskText
-from web.errors import AppError, invalid, problem, too_large
-
 from tasksets import versions
 from tasksets.versions import Mode
+from web.errors import AppError, invalid, problem
 
 NO_CONTENT = "0" * versions.ID_LENGTH
 
@@ -50,11 +50,12 @@ def read_upload(body: bytes, mode: Mode) -> Upload:
     _check_limits(envelope.tasks)
     try:
         if mode == "remove":
-            slugs = content.parse_slugs(envelope.tasks)  # type: ignore[arg-type]
+            slugs = content.parse_slugs(envelope.tasks)
             return Upload(envelope, [versions.entry(NO_CONTENT, slug) for slug in slugs], {})
-        tasks = content.parse_tasks(envelope.tasks)  # type: ignore[arg-type]
+        tasks = content.parse_tasks(envelope.tasks)
     except BadContent as error:
         raise invalid(error.problems) from None
+    envelope.tasks.clear()
     lines = [versions.entry(task.content_id, task.slug) for task in tasks]
     return Upload(envelope, lines, dict(zip(lines, tasks, strict=True)))
 
@@ -84,10 +85,13 @@ def _check_limits(rows: Sequence[Raw]) -> None:
         raise too_many(len(rows))
     for index, row in enumerate(rows):
         if len(memoryview(row)) > limits["task_bytes"]:
-            error = too_large("task_bytes")
-            raise AppError(error.code, 413, f"tasks[{index}]: the row is larger than the limit of {limits['task_bytes']:,} bytes", **error.details)
+            raise AppError(
+                "too_large", 413, f"tasks[{index}] is larger than the limit of {limits['task_bytes']:,} bytes", limit="task_bytes"
+            )
 
 
 def too_many(count: int) -> AppError:
     limit = settings.PROCTOR_LIMITS["tasks_per_set"]
-    return AppError("too_large", 413, f"A taskset holds at most {limit:,} tasks; this would make {count:,}", limit="tasks_per_set", limit_tasks=limit)
+    return AppError(
+        "too_large", 413, f"A taskset holds at most {limit:,} tasks; this would make {count:,}", limit="tasks_per_set", limit_tasks=limit
+    )

@@ -1,8 +1,8 @@
 """Addresses of tasksets, native and HUD's. Names come percent-decoded once; a HUD name may hold a slash then."""
 
-from accounts.http import methods
 from django.urls import path
 
+from accounts.http import methods
 from tasksets import api, hud
 
 urlpatterns = [

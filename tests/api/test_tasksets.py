@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from tasksets.models import HeadTask, Taskset, Version
 
+from accounts.callers import Caller
+from tasksets import actions
+from tasksets.models import HeadTask, Taskset, Version
 from tests.support.tasksets import Api, body_of, row
 
 
@@ -52,11 +54,28 @@ def test_a_set_is_made_and_found_by_id_and_name(api: Api) -> None:
 
 def test_an_upload_answers_what_it_did(api: Api) -> None:
     api.send("/api/tasksets", {"name": "s"})
-    done = upload(api, "s", "merge", row("a", env="zoo"), {"slug": "b", "env": "letters", "id": "count"}, {"name": "c", "env": "letters", "scenario": "count"})
+    done = upload(
+        api,
+        "s",
+        "merge",
+        row("a", env="zoo"),
+        {"slug": "b", "env": "letters", "id": "count"},
+        {"name": "c", "env": "letters", "scenario": "count"},
+    )
     assert done.status_code == 200
     body = done.json()
-    assert {key: body[key] for key in body if key.startswith("tasks_")} == {"tasks_created": 3, "tasks_updated": 0, "tasks_removed": 0, "tasks_unchanged": 0}
-    assert (body["version"]["number"], body["version"]["parent_number"], body["version"]["message"], body["version"]["author"]) == (1, None, "why", "key test")
+    assert {key: body[key] for key in body if key.startswith("tasks_")} == {
+        "tasks_created": 3,
+        "tasks_updated": 0,
+        "tasks_removed": 0,
+        "tasks_unchanged": 0,
+    }
+    assert (body["version"]["number"], body["version"]["parent_number"], body["version"]["message"], body["version"]["author"]) == (
+        1,
+        None,
+        "why",
+        "key test",
+    )
     assert body["taskset"]["environments"] == ["letters", "zoo"] and body["taskset"]["head"] == body["version"]
     again = upload(api, "s", "merge", row("a", env="zoo")).json()
     assert again["version"]["number"] == 1 and again["tasks_unchanged"] == 1
@@ -94,7 +113,9 @@ def test_the_heads_own_rows_follow_every_change(api: Api) -> None:
     for mode, rows in (("remove", range(0, 50, 7)), ("replace", range(60, 10, -3)), ("merge", range(0, 80, 5)), ("replace", range(20, 70))):
         assert upload(api, "s", mode, *(row(f"t{i}", args={"n": i * 2}) for i in rows)).status_code == 200
         listed = [(item["position"], item["slug"], item["args_preview"]) for item in pages(api, "/api/tasksets/s/tasks", 7)]
-        exported = [(index, task["name"], json.dumps(task["args"], separators=(",", ":"))) for index, task in enumerate(api.export("s")["tasks"])]
+        exported = [
+            (index, task["name"], json.dumps(task["args"], separators=(",", ":"))) for index, task in enumerate(api.export("s")["tasks"])
+        ]
         assert listed == exported
 
 
@@ -126,10 +147,19 @@ def test_tasks_are_paged_searched_and_shown_whole(api: Api) -> None:
         assert len(found[4]["args_preview"]) == 300
     for ref in ("s", "s@1"):
         assert [item["slug"] for item in pages(api, f"/api/tasksets/{ref}/tasks?q=say+%22HI%22", 4)] == ["task-7"]
-        assert [item["slug"] for item in pages(api, f"/api/tasksets/{ref}/tasks?q=TASK-1", 4)] == ["task-1", *(f"task-{i}" for i in range(10, 20))]
+        assert [item["slug"] for item in pages(api, f"/api/tasksets/{ref}/tasks?q=TASK-1", 4)] == [
+            "task-1",
+            *(f"task-{i}" for i in range(10, 20)),
+        ]
     assert api.get("/api/tasksets/s/tasks").json()["total"] == 25
     task = api.get("/api/tasksets/s/tasks/task-3").json()
-    assert (task["args"], task["runtime_config"], task["verifier"], task["version_number"], task["position"]) == ('{"n":1.5}', '{"image":"i"}', None, 2, 3)
+    assert (task["args"], task["runtime_config"], task["verifier"], task["version_number"], task["position"]) == (
+        '{"n":1.5}',
+        '{"image":"i"}',
+        None,
+        2,
+        3,
+    )
     assert api.get("/api/tasksets/s@1/tasks/task-3").json()["version_number"] == 1
     assert api.get("/api/tasksets/s/tasks/none").status_code == 404
 
@@ -212,5 +242,29 @@ def test_a_viewers_key_may_read_but_not_write(api: Api, ada: Any) -> None:
     api.upload("s", row("a"))
     reader = Api(create_key(ada, name="reader", scopes=["read"]).secret)
     assert reader.slugs("s") == ["a"] and reader.get(f"/v2/tasksets/{Taskset.objects.get().id}").json()["can_edit"] is False
-    for reply in (reader.upload("s", row("b")), upload(reader, "s", "merge", row("b")), reader.send("/api/tasksets", {"name": "n"}), reader.send("/api/tasksets/s", {"archived": True}, "PATCH")):
+    for reply in (
+        reader.upload("s", row("b")),
+        upload(reader, "s", "merge", row("b")),
+        reader.send("/api/tasksets", {"name": "n"}),
+        reader.send("/api/tasksets/s", {"archived": True}, "PATCH"),
+    ):
         assert reply.status_code == 403
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_an_upload_that_another_overtakes_is_planned_again(api: Api, ada: Caller, monkeypatch: pytest.MonkeyPatch, new: bool) -> None:
+    if not new:
+        api.upload("s", row("a"))
+    write_contents, overtaken = actions._write_contents, []
+
+    def other_upload_first(*args: Any) -> None:
+        if not overtaken:
+            overtaken.append(True)
+            actions.upload(ada, name="s", body=json.dumps({"tasks": [row("b"), row("c", args={"n": 1})]}).encode())
+        write_contents(*args)
+
+    monkeypatch.setattr(actions, "_write_contents", other_upload_first)
+    done = actions.upload(ada, name="s", body=json.dumps({"tasks": [row("c", args={"n": 2}), row("d")]}).encode())
+    assert (done.created, done.updated) == (1, 1), "counted against what the other one left"
+    assert api.slugs("s") == (["b", "c", "d"] if new else ["a", "b", "c", "d"])
+    assert [version.number for version in Version.objects.order_by("number")] == ([1, 2] if new else [1, 2, 3])

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import zstandard
-from accounts.callers import Caller
-from accounts.models import AuditEvent, Project
 from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tasksets.models import Chunk, Export, TaskContent, Taskset, Version
 
+from accounts.callers import Caller
+from accounts.models import AuditEvent, Project
+from tasksets.models import Chunk, Export, TaskContent, Taskset, Version
 from tests.support.tasksets import Api, body_of, row
 
 
@@ -42,8 +42,8 @@ def test_a_new_name_makes_a_set_and_the_export_gives_its_rows(api: Api) -> None:
     assert json.loads(body_of(api.get(f"/v2/tasksets/{reply['taskset_id']}/export"))) == {
         "name": "my-set",
         "tasks": [
-            dict(name="a", env="letters", scenario="count", args={"word": "x"}, validation=None, agent_config=None, columns=None, runtime_config=None, verifier=None),
-            dict(name="b", env="letters", scenario="count", args=None, validation=None, agent_config=None, columns={"n": 1}, runtime_config=None, verifier=None),
+            {"name": "a", "env": "letters", "scenario": "count", "args": {"word": "x"}, "validation": None, "agent_config": None, "columns": None, "runtime_config": None, "verifier": None},
+            {"name": "b", "env": "letters", "scenario": "count", "args": None, "validation": None, "agent_config": None, "columns": {"n": 1}, "runtime_config": None, "verifier": None},
         ],
     }  # fmt: skip
 
@@ -66,7 +66,9 @@ def test_any_tasks_survive_upload_and_export(api: Api, tasks: list[tuple[str, di
     name = f"any-{uuid.uuid4().hex[:6]}-x"
     assert api.upload(name, *(row(slug, args=args, columns=args) for slug, args in tasks)).status_code == 200
     out = api.export(name)["tasks"]
-    assert json.dumps([(task["name"], task["args"], task["columns"]) for task in out]) == json.dumps([(slug, args, args) for slug, args in tasks])
+    assert json.dumps([(task["name"], task["args"], task["columns"]) for task in out]) == json.dumps(
+        [(slug, args, args) for slug, args in tasks]
+    )
 
 
 def test_the_same_upload_again_changes_nothing(api: Api) -> None:
@@ -81,7 +83,12 @@ def test_rows_merge_by_slug_and_none_goes_or_moves(api: Api) -> None:
     api.upload("s", row("a", args={"n": 1}), row("b"), row("c"))
     reply = api.upload("s", row("z"), row("b", args={"n": 2}), row("a", args={"n": 1})).json()
     assert (reply["tasks_created"], reply["tasks_updated"]) == (1, 1)
-    assert [(task["name"], task["args"]) for task in api.export("s")["tasks"]] == [("a", {"n": 1}), ("b", {"n": 2}), ("c", None), ("z", None)]
+    assert [(task["name"], task["args"]) for task in api.export("s")["tasks"]] == [
+        ("a", {"n": 1}),
+        ("b", {"n": 2}),
+        ("c", None),
+        ("z", None),
+    ]
 
 
 def test_a_row_is_whole_so_what_is_not_sent_is_unset(api: Api) -> None:
@@ -118,7 +125,10 @@ def test_names_are_normalised_and_percent_decoded_once(api: Api) -> None:
     assert api.upload("MRE tests-2", row("b")).json()["taskset_id"] == made["taskset_id"], "the same handle is the same set"
 
 
-@pytest.mark.parametrize("name", ["", "   ", "漢字", "a@b", "a/b", "a:b", "a\\b", "a%b", "a\nb", "x" * 101, str(uuid.uuid4()), uuid.uuid4().hex, f"{{{uuid.uuid4()}}}"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "   ", "漢字", "a@b", "a/b", "a:b", "a\\b", "a%b", "a\nb", "x" * 101, str(uuid.uuid4()), uuid.uuid4().hex, f"{{{uuid.uuid4()}}}"],
+)
 def test_a_name_that_could_not_be_found_again_is_refused(api: Api, name: str) -> None:
     for reply in (api.upload(name, row("a")), api.send("/v2/tasksets", {"name": name}), api.send("/api/tasksets", {"name": name or " "})):
         assert reply.status_code == 422 and reply.json()["detail"]
@@ -198,7 +208,9 @@ def test_a_bad_body_is_422_with_the_place_and_stores_nothing(api: Api, body: Any
     ],
 )  # fmt: skip
 def test_text_that_is_no_exact_json_is_refused(api: Api, args: bytes, status: int, text: str) -> None:
-    reply = api.send("/v2/tasks/upload", b'{"taskset_name":"x","tasks":[{"name":"t","env":{"name":"e"},"task_id":"x","args":' + args + b"}]}")
+    reply = api.send(
+        "/v2/tasks/upload", b'{"taskset_name":"x","tasks":[{"name":"t","env":{"name":"e"},"task_id":"x","args":' + args + b"}]}"
+    )
     assert reply.status_code == status and text in reply.json()["detail"], reply.json()
 
 
@@ -270,7 +282,11 @@ def test_another_team_sees_nothing(api: Api, cy_key: str) -> None:
 
 
 def test_without_a_good_key_nothing_answers(db: None) -> None:
-    for reply in (Api("wrong").upload("s", row("a")), Api("wrong").get("/v2/tasksets/by-name/s"), Api("wrong").get(f"/v2/tasksets/{uuid.uuid4()}/export")):
+    for reply in (
+        Api("wrong").upload("s", row("a")),
+        Api("wrong").get("/v2/tasksets/by-name/s"),
+        Api("wrong").get(f"/v2/tasksets/{uuid.uuid4()}/export"),
+    ):
         assert reply.status_code == 401 and reply.json()["detail"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from proctor.content import BadContent, default_slug, export_row, parse_row, parse_slugs, parse_tasks
 
 
@@ -57,8 +58,13 @@ def test_the_three_spellings_are_one_content() -> None:
 
 
 def test_the_stored_fields_stand_in_one_order_and_nulls_are_left_out() -> None:
-    task = parse_row(row("null", verifier='{"id":"v","env":"e"}', columns="{}", validation="[]", agent_config='{"b":1,"a":2}', runtime_config="null"))
-    assert task.text == '{"env":"letters","id":"count","validation":[],"agent_config":{"b":1,"a":2},"columns":{},"verifier":{"id":"v","env":"e"}}'
+    task = parse_row(
+        row("null", verifier='{"id":"v","env":"e"}', columns="{}", validation="[]", agent_config='{"b":1,"a":2}', runtime_config="null")
+    )
+    assert (
+        task.text
+        == '{"env":"letters","id":"count","validation":[],"agent_config":{"b":1,"a":2},"columns":{},"verifier":{"id":"v","env":"e"}}'
+    )
 
 
 def test_key_order_makes_no_other_content_id_but_digits_do() -> None:
@@ -76,7 +82,7 @@ def test_the_content_id_is_the_hash_of_the_canonical_text() -> None:
 
 def test_a_row_of_the_sdk_without_slug_gets_the_sdks_own() -> None:
     assert parse_row(b'{"env":"e","id":"count"}').slug == "count"
-    assert parse_row('{"env":"letters","id":"count","args":{"word":"strawberry","letter":"r"}}'.encode()).slug == "count-759529a8"
+    assert parse_row(b'{"env":"letters","id":"count","args":{"word":"strawberry","letter":"r"}}').slug == "count-759529a8"
     assert default_slug("x", {}) == "x"
 
 
@@ -211,7 +217,13 @@ def written(value: Any, ascii_only: bool, gap: str) -> str:
     if isinstance(value, Number):
         return str(value)
     if isinstance(value, dict):
-        return "{" + f",{gap}".join(f"{json.dumps(key, ensure_ascii=ascii_only)}:{gap}{written(part, ascii_only, gap)}" for key, part in value.items()) + "}"
+        return (
+            "{"
+            + f",{gap}".join(
+                f"{json.dumps(key, ensure_ascii=ascii_only)}:{gap}{written(part, ascii_only, gap)}" for key, part in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + f",{gap}".join(written(part, ascii_only, gap) for part in value) + "]"
     return json.dumps(value, ensure_ascii=ascii_only)

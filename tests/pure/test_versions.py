@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tasksets import versions
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "versions.md"
@@ -102,7 +103,9 @@ def test_neighbours_move_together() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.integers(0, 30), unique=True), st.lists(st.integers(0, 30), unique=True), st.sampled_from(["merge", "replace", "remove"]))
+@given(
+    st.lists(st.integers(0, 30), unique=True), st.lists(st.integers(0, 30), unique=True), st.sampled_from(["merge", "replace", "remove"])
+)
 def test_moves_and_changes_lead_from_the_head_to_the_plan(old: list[int], sent: list[int], mode: versions.Mode) -> None:
     head, incoming = [line(f"s{i}") for i in old], [line(f"s{i}", f"v{i % 2}") for i in sent]
     plan = versions.plan(head, incoming, mode)
