@@ -143,7 +143,7 @@ def test_a_tar_needs_a_name_and_a_known_type(ada_key: str) -> None:
     assert post_tar(ada_key, body, kind="text/plain").status_code == 415
 
 
-@pytest.mark.parametrize("name", ["", "!!!", "a/b", "x@3", str(uuid.uuid4()), uuid.uuid4().hex, "x" * 101])
+@pytest.mark.parametrize("name", ["", "!!!", "a/b", "x@3", "f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b58cc4372a5670e02b2c3d479", "x" * 101])
 def test_a_name_that_is_no_name_is_refused(name: str, ada_key: str) -> None:
     assert post_image(ada_key, name=name, image="a:1").status_code == 422
     assert post_tar(ada_key, tar({"Dockerfile": "FROM scratch"}), name=name).status_code == 422

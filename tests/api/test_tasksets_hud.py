@@ -127,7 +127,7 @@ def test_names_are_normalised_and_percent_decoded_once(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "   ", "漢字", "a@b", "a/b", "a:b", "a\\b", "a%b", "a\nb", "x" * 101, str(uuid.uuid4()), uuid.uuid4().hex, f"{{{uuid.uuid4()}}}"],
+    ["", "   ", "漢字", "a@b", "a/b", "a:b", "a\\b", "a%b", "a\nb", "x" * 101, "f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b58cc4372a5670e02b2c3d479", "{f47ac10b-58cc-4372-a567-0e02b2c3d479}"],
 )
 def test_a_name_that_could_not_be_found_again_is_refused(api: Api, name: str) -> None:
     for reply in (api.upload(name, row("a")), api.send("/v2/tasksets", {"name": name}), api.send("/api/tasksets", {"name": name or " "})):
