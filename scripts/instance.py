@@ -61,9 +61,9 @@ def started(data: Path, variables: Mapping[str, str]) -> Iterator[Instance]:
     port = int(os.environ.get("PROCTOR_PORT") or free_port())
     environment = {**os.environ, "PROCTOR_HOST": "127.0.0.1", "PROCTOR_PORT": str(port), "PROCTOR_DATA": str(data), **variables}
     log_path = data / "server.log"
-    with open(log_path, "ab") as log:
+    with open(os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:  # the first boot's secrets are in it
         command = [sys.executable, str(ROOT / "manage.py"), "up"]
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True, preexec_fn=die_with_parent)  # noqa: PLW1509
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True, preexec_fn=die_with_parent)
     try:
         url = f"http://127.0.0.1:{port}"
         wait_until_healthy(process, url, log_path)
