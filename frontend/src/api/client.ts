@@ -1,0 +1,79 @@
+/** One way to call the server: same origin, CSRF on writes, one error type with the sentence, code, problems and id of the wire. */
+import type { ErrorBody, Problem } from "./types";
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+  readonly problems: Problem[];
+
+  constructor(status: number, code: string, message: string, requestId: string | null = null, problems: Problem[] = []) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.problems = problems;
+  }
+}
+
+let csrfToken: string | null = null;
+export const rememberCsrf = (token: string | null) => {
+  csrfToken = token;
+};
+
+const TEAM = "proctor.team";
+export const chosenTeam = () => sessionStorage.getItem(TEAM);
+export const chooseTeam = (id: string) => sessionStorage.setItem(TEAM, id);
+
+interface Call {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is: text that must keep its digits, or a file. */
+  raw?: BodyInit;
+  type?: string;
+  query?: Record<string, string | number | boolean | null | undefined>;
+  signal?: AbortSignal | undefined;
+}
+
+export function address(path: string, query: Call["query"] = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+async function send(path: string, call: Call): Promise<Response> {
+  const headers = new Headers({ Accept: "application/json" });
+  if (call.body !== undefined) headers.set("Content-Type", "application/json");
+  if (call.raw !== undefined) headers.set("Content-Type", call.type ?? "application/json");
+  if (call.method && call.method !== "GET" && csrfToken) headers.set("X-CSRFToken", csrfToken);
+  const team = chosenTeam();
+  if (team) headers.set("X-Team", team);
+  const body = call.raw ?? (call.body === undefined ? null : JSON.stringify(call.body));
+  let response: Response;
+  try {
+    response = await fetch(address(path, call.query), { method: call.method ?? "GET", headers, body, credentials: "same-origin", signal: call.signal ?? null });
+  } catch (reason) {
+    if (reason instanceof DOMException && reason.name === "AbortError") throw reason;
+    throw new ApiError(0, "offline", "The server did not answer. Check that it is running, then try again.");
+  }
+  if (!response.ok) throw await errorOf(response);
+  return response;
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => null)) as Partial<ErrorBody> | null;
+  const problems = (body?.error?.details?.["problems"] ?? []) as Problem[];
+  const message = body?.error?.message ?? body?.detail ?? `The server answered ${response.status}.`;
+  return new ApiError(response.status, body?.error?.code ?? "unknown", message, body?.error?.request_id ?? null, problems);
+}
+
+export async function api<T>(path: string, call: Call = {}): Promise<T> {
+  const response = await send(path, call);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+export async function apiText(path: string, call: Call = {}): Promise<string> {
+  return (await send(path, call)).text();
+}

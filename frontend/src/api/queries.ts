@@ -1,0 +1,70 @@
+/** Every read of the page as query options: key, address, how long it counts as fresh. Writes live beside their buttons. */
+import { queryOptions } from "@tanstack/react-query";
+import { api, apiText, rememberCsrf } from "./client";
+import type {
+  EnvironmentOut,
+  EnvironmentVersionOut,
+  JobOut,
+  KeyOut,
+  Me,
+  ModelEndpointOut,
+  Page,
+  RunRow,
+  TaskOut,
+  TaskRow,
+  TasksetOut,
+  VersionOut,
+  WorkerOut,
+} from "./types";
+
+type Filter = Record<string, string | number | boolean | null | undefined>;
+const part = encodeURIComponent;
+
+/** A keyset listing; `useRows` reads it page by page. */
+export interface Listing<T> {
+  key: readonly unknown[];
+  read: (cursor: string | null, signal: AbortSignal) => Promise<Page<T>>;
+}
+
+function pages<T>(key: readonly unknown[], path: string, filter: Filter = {}): Listing<T> {
+  return { key: [...key, filter], read: (cursor, signal) => api<Page<T>>(path, { query: { ...filter, cursor }, signal }) };
+}
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: async () => {
+    const me = await api<Me>("/api/me");
+    rememberCsrf(me.csrf_token);
+    return me;
+  },
+  staleTime: 60_000,
+  retry: false,
+});
+
+export const tasksetsQuery = (filter: Filter = {}) => pages<TasksetOut>(["tasksets", "list"], "/api/tasksets", filter);
+export const tasksetQuery = (ref: string) => queryOptions({ queryKey: ["tasksets", "one", ref], queryFn: () => api<TasksetOut>(`/api/tasksets/${part(ref)}`) });
+export const versionsQuery = (ref: string) => pages<VersionOut>(["tasksets", "versions", ref], `/api/tasksets/${part(ref)}/versions`, {});
+export const versionQuery = (ref: string, number: number) =>
+  queryOptions({ queryKey: ["tasksets", "version", ref, number], queryFn: () => api<VersionOut>(`/api/tasksets/${part(ref)}/versions/${number}`), staleTime: Infinity });
+export const tasksQuery = (ref: string, filter: Filter) => pages<TaskRow>(["tasksets", "tasks", ref], `/api/tasksets/${part(ref)}/tasks`, { limit: 200, ...filter });
+export const taskQuery = (ref: string, slug: string) =>
+  queryOptions({ queryKey: ["tasksets", "task", ref, slug], queryFn: () => api<TaskOut>(`/api/tasksets/${part(ref)}/tasks/${part(slug)}`) });
+
+export const jobsQuery = (filter: Filter = {}) => pages<JobOut>(["jobs", "list"], "/api/jobs", filter);
+export const jobQuery = (id: string) => queryOptions({ queryKey: ["jobs", "one", id], queryFn: () => api<JobOut>(`/api/jobs/${id}`) });
+export const jobRunsQuery = (id: string, filter: Filter) => pages<RunRow>(["jobs", "runs", id], `/api/jobs/${id}/runs`, filter);
+export const logQuery = (id: string) => queryOptions({ queryKey: ["runs", "log", id], queryFn: () => apiText(`/api/runs/${id}/log`) });
+
+export const environmentsQuery = () => pages<EnvironmentOut>(["environments", "list"], "/api/environments");
+export const environmentQuery = (ref: string) =>
+  queryOptions({ queryKey: ["environments", "one", ref], queryFn: () => api<EnvironmentOut>(`/api/environments/${part(ref)}`) });
+export const environmentVersionsQuery = (ref: string) => pages<EnvironmentVersionOut>(["environments", "versions", ref], `/api/environments/${part(ref)}/versions`);
+export const environmentVersionQuery = (ref: string, number: number) =>
+  queryOptions({
+    queryKey: ["environments", "version", ref, number],
+    queryFn: () => api<EnvironmentVersionOut>(`/api/environments/${part(ref)}/versions/${number}`),
+  });
+
+export const modelsQuery = () => pages<ModelEndpointOut>(["models"], "/api/models");
+export const keysQuery = () => pages<KeyOut>(["keys"], "/api/keys");
+export const workersQuery = queryOptions({ queryKey: ["workers"], queryFn: () => api<{ items: WorkerOut[] }>("/api/workers"), refetchInterval: 10_000 });

@@ -1,0 +1,66 @@
+/** The wire models by name; all of them are generated from `proctor.wire`. */
+import type { components } from "./wire";
+
+type Wire = components["schemas"];
+export type AgentIn = Wire["AgentIn"];
+export type Blame = NonNullable<Wire["RunRow"]["blame"]>;
+export type CancelOut = Wire["CancelOut"];
+export type ClientFrame = Wire["ClientFrame"];
+export type Counts = Wire["Counts"];
+export type EnvironmentOut = Wire["EnvironmentOut"];
+export type EnvironmentVersionOut = Wire["EnvironmentVersionOut"];
+export type ErrorBody = Wire["ErrorBody"];
+export type FailureGroup = Wire["FailureGroup"];
+export type JobChange = Wire["JobChange"];
+export type JobIn = Wire["JobIn"];
+export type JobOut = Wire["JobOut"];
+export type KeyIn = Wire["KeyIn"];
+export type KeyMade = Wire["KeyMade"];
+export type KeyOut = Wire["KeyOut"];
+export type Matrix = Wire["Matrix"];
+export type MatrixTask = Wire["MatrixTask"];
+export type Me = Wire["Me"];
+export type ModelEndpointIn = Wire["ModelEndpointIn"];
+export type ModelEndpointOut = Wire["ModelEndpointOut"];
+export type Problem = Wire["Problem"];
+export type RunOut = Wire["RunOut"];
+export type RunRow = Wire["RunRow"];
+/** Fields that do not apply may be left out of a frame. */
+export type ServerFrame = Pick<Wire["ServerFrame"], "id"> & Partial<Wire["ServerFrame"]>;
+export type LiveEvent = Wire["StepEvent"] | Wire["RunEvent"] | Wire["JobEvent"];
+export type Step = Wire["Step"];
+export type Steps = Wire["Steps"];
+export type TaskOut = Wire["TaskOut"];
+export type TaskRow = Wire["TaskRow"];
+export type TasksetOut = Wire["TasksetOut"];
+export type TasksetRef = Wire["TasksetRef"];
+export type TemplateOut = Wire["TemplateOut"];
+export type UploadOut = Wire["UploadOut"];
+export type VersionOut = Wire["VersionOut"];
+
+/** `Page[T]` of the wire. */
+export interface Page<T> {
+  items: T[];
+  next_cursor: string | null;
+  total: number | null;
+}
+
+/** `POST /api/jobs/plan`, as docs/reference/api.md gives it. */
+export interface PlanOut {
+  runs: number;
+  tasks: number;
+  sandbox: string | null;
+  sandbox_note: string | null;
+  problems: Problem[];
+}
+
+/** One item of `GET /api/workers`. */
+export interface WorkerOut {
+  id: string;
+  host: string;
+  slots: number;
+  busy: number;
+  heartbeat_at: string | null;
+  sandbox: string | null;
+  sandbox_note: string | null;
+}

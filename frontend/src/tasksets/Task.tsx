@@ -1,0 +1,83 @@
+/** One task as it stands in a version: what exactly is asked, with which arguments and columns, pinned by its content id. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams, useSearchParams } from "react-router";
+import { taskQuery, tasksetQuery } from "../api/queries";
+import { Load } from "../shell/Load";
+import { Digest } from "../ui/Copy";
+import { Icon } from "../ui/Icon";
+import { Json } from "../ui/Json";
+import { PageHead } from "../ui/Page";
+import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
+
+const PARTS = [
+  ["args", "Arguments"],
+  ["columns", "Columns"],
+  ["verifier", "Verifier"],
+  ["agent_config", "Agent config"],
+  ["runtime_config", "Runtime config"],
+  ["validation", "Validation"],
+] as const;
+
+export default function Task() {
+  const { ref = "", slug = "" } = useParams();
+  const [params] = useSearchParams();
+  const version = params.get("v");
+  const set = useQuery(tasksetQuery(ref));
+  const pinned = set.data && version ? `${set.data.name}@${version}` : ref;
+  const task = useQuery({ ...taskQuery(pinned, slug), enabled: !version || set.isSuccess });
+  if (!task.data || !set.data) return <Load what="task" error={set.error ?? task.error} retry={() => void task.refetch()} />;
+  const reference = `${set.data.name}@${task.data.version_number}`;
+  const start = `/jobs/new?${new URLSearchParams({ taskset: reference, slug }).toString()}`;
+  return (
+    <main id="main" className="page">
+      <PageHead
+        title={task.data.slug}
+        trail={[{ to: "/tasksets", text: "Tasksets" }, { to: `/tasksets/${set.data.id}${version ? `?v=${version}` : ""}`, text: set.data.title }]}
+        state={<span className="tag acc">v{task.data.version_number}</span>}
+        meta={
+          <>
+            <Link className="plain" to={`/environments/${encodeURIComponent(task.data.env)}`}>
+              <Icon name="environment" /> {task.data.env}
+            </Link>
+            <span>
+              <Icon name="file" /> <code>{task.data.task_id}</code>
+            </span>
+            <span>
+              <Icon name="hash" /> <Digest value={task.data.content_id} what="content id" />
+            </span>
+          </>
+        }
+        actions={
+          <>
+            <UseFromCode
+              snippets={[
+                rest(`/api/tasksets/${reference}/tasks/${encodeURIComponent(slug)}`),
+                sdk(`from hud import Taskset\n\ntask = Taskset.from_api("${set.data.name}")["${slug}"]`),
+                hud(`hud sync tasks ${set.data.name} tasks.py --task ${slug}`),
+              ]}
+            />
+            <Link className="btn pri" to={start}>
+              <Icon name="play" /> Run this task
+            </Link>
+          </>
+        }
+      />
+      <div className="grid gap-4 px-6 pb-6 max-md:px-4">
+        {PARTS.map(([field, title]) => {
+          const text = task.data[field];
+          if (text === null) return null;
+          return (
+            <section key={field} className="card">
+              <header>
+                <h2>{title}</h2>
+              </header>
+              <div className="p-3">
+                <Json text={text} label={title} />
+              </div>
+            </section>
+          );
+        })}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,101 @@
+/** Find a taskset, see if it is alive, make or upload one. */
+import { useState } from "react";
+import { Link, useSearchParams } from "react-router";
+import { tasksetsQuery } from "../api/queries";
+import type { TasksetOut } from "../api/types";
+import { ABSENT, count } from "../ui/formats";
+import { Icon } from "../ui/Icon";
+import { Empty, Failed, Skeleton } from "../ui/Notices";
+import { PageHead } from "../ui/Page";
+import { Gauge } from "../ui/Reward";
+import { Search } from "../ui/Search";
+import { Time } from "../ui/Time";
+import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
+import { useRows } from "../ui/useRows";
+import type { Column } from "../ui/VirtualTable";
+import { VirtualTable } from "../ui/VirtualTable";
+import { UploadDialog } from "./UploadDialog";
+
+const COLUMNS: Column<TasksetOut>[] = [
+  {
+    name: "Name",
+    className: "on-phone",
+    cell: (set) => (
+      <Link className="stretch" to={`/tasksets/${set.id}`}>
+        {set.title}
+        {set.title !== set.name && <span className="ml-2 text-text-3">{set.name}</span>}
+      </Link>
+    ),
+  },
+  { name: "Head", width: 80, className: "on-phone", cell: (set) => (set.head ? <span className="tag">v{set.head.number}</span> : <span title="nothing uploaded yet">{ABSENT}</span>) },
+  { name: "Tasks", width: 90, className: "num", cell: (set) => (set.head ? count(set.head.task_count) : "0") },
+  { name: "Environments", width: 220, cell: (set) => <span className="text-text-2">{set.environments.join(", ") || ABSENT}</span> },
+  {
+    name: "Last job",
+    width: 220,
+    cell: (set) =>
+      set.last_job ? (
+        <Link className="plain text-text-2" to={`/jobs/${set.last_job.id}`}>
+          {set.last_job.name}
+        </Link>
+      ) : (
+        <span title="no job yet">{ABSENT}</span>
+      ),
+  },
+  { name: "Mean", width: 90, cell: (set) => <Gauge value={set.last_job?.mean_reward ?? null} why={set.last_job ? "no graded run" : "no job yet"} /> },
+  { name: "Changed", width: 160, className: "num on-phone wide", cell: (set) => <span className="text-text-2"><Time at={set.changed_at} /></span> },
+];
+
+export default function Tasksets() {
+  const [params, setParams] = useSearchParams();
+  const q = params.get("q") ?? "";
+  const [uploading, setUploading] = useState(params.has("upload"));
+  const sets = useRows(tasksetsQuery({ q }));
+  const upload = (
+    <button type="button" className="btn pri" onClick={() => setUploading(true)}>
+      <Icon name="upload" /> Upload tasks
+    </button>
+  );
+  return (
+    <main id="main" className="page fill">
+      <PageHead
+        title="Tasksets"
+        actions={
+          <>
+            <UseFromCode snippets={[rest("/api/tasksets"), sdk('from hud import Taskset\ntasks = Taskset.from_api("NAME")'), hud("hud sync tasks NAME tasks.py")]} />
+            {upload}
+          </>
+        }
+      />
+      <div className="flex items-center gap-3 border-b border-line px-6 pb-2 max-md:px-4">
+        <Search label="Search tasksets" value={q} onChange={(value) => setParams(value ? { q: value } : {}, { replace: true })} />
+        {sets.total !== null && <span className="text-12 text-text-3">{count(sets.total)} tasksets</span>}
+      </div>
+      {sets.error ? (
+        <Failed what="Could not load the tasksets" error={sets.error} retry={sets.retry} />
+      ) : sets.loading ? (
+        <Skeleton />
+      ) : (
+        <VirtualTable
+          label="Tasksets"
+          rows={sets.rows}
+          columns={COLUMNS}
+          keyOf={(set) => set.id}
+          more={sets.more}
+          loadingMore={sets.loadingMore}
+          minWidth={980}
+          empty={
+            q ? (
+              <Empty title={`No taskset has “${q}” in its name`} action={<button type="button" className="btn" onClick={() => setParams({})}>Clear search</button>} />
+            ) : (
+              <Empty title="No taskset yet" action={upload} command="hud sync tasks my-taskset tasks.py">
+                A taskset is what a job runs: tasks with a prompt, arguments and a grader. Upload a JSON or JSONL file, or sync from your code.
+              </Empty>
+            )
+          }
+        />
+      )}
+      {uploading && <UploadDialog onClose={() => setUploading(false)} />}
+    </main>
+  );
+}

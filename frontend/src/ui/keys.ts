@@ -1,0 +1,77 @@
+/** Page keys: one listener, none works while typing, `?` can list what is bound. Sequences (`g t`) wait a second. */
+import { useEffect, useRef } from "react";
+
+export interface KeyBinding {
+  /** `j`, `?`, `g t`, `mod+k`, `mod+Enter`. */
+  keys: string;
+  what: string;
+  run: (event: KeyboardEvent) => void;
+  /** Also while a field has the focus. */
+  typing?: boolean;
+}
+
+interface Group {
+  title: string;
+  current: { bindings: KeyBinding[] };
+}
+
+const groups: Group[] = [];
+let waiting: { first: string; at: number } | null = null;
+
+const isTyping = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) && !/^(checkbox|radio|button)$/.test((target as HTMLInputElement).type ?? "");
+
+export function nameOf(event: KeyboardEvent): string {
+  if (event.metaKey || event.ctrlKey) return `mod+${event.key.length === 1 ? event.key.toLowerCase() : event.key}`;
+  return event.key;
+}
+
+function onKey(event: KeyboardEvent) {
+  if (event.defaultPrevented || event.altKey || event.isComposing) return;
+  const name = nameOf(event);
+  const typing = isTyping(event.target);
+  const sequence = waiting && Date.now() - waiting.at < 1000 ? `${waiting.first} ${name}` : null;
+  waiting = null;
+  const open = document.querySelector("[role=dialog],[role=menu]");
+  for (const group of [...groups].reverse()) {
+    for (const binding of group.current.bindings) {
+      if (binding.keys !== name && binding.keys !== sequence) continue;
+      if (typing && !binding.typing) continue;
+      if (open && !name.startsWith("mod+")) continue;
+      event.preventDefault();
+      binding.run(event);
+      return;
+    }
+  }
+  if (!typing && !open && name.length === 1) waiting = { first: name, at: Date.now() };
+}
+
+let listening = false;
+
+/** Binds keys while the component is mounted; the newest binding of a key wins. */
+export function useKeys(title: string, bindings: KeyBinding[]) {
+  const current = useRef({ bindings });
+  useEffect(() => {
+    current.current.bindings = bindings;
+  });
+  useEffect(() => {
+    const group = { title, current: current.current };
+    groups.push(group);
+    if (!listening) {
+      listening = true;
+      window.addEventListener("keydown", onKey);
+    }
+    return () => {
+      groups.splice(groups.indexOf(group), 1);
+    };
+  }, [title]);
+}
+
+/** What is bound now, for the help sheet and the command menu. */
+export const boundKeys = () => groups.map((group) => ({ title: group.title, bindings: group.current.bindings }));
+
+export const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
+/** `mod+k` → `⌘K` or `Ctrl K`. */
+export const shownKeys = (keys: string) =>
+  keys.replace(/mod\+Enter/, isMac ? "⌘↵" : "Ctrl ↵").replace(/mod\+(.)/, (_, key: string) => (isMac ? `⌘${key.toUpperCase()}` : `Ctrl ${key.toUpperCase()}`));
