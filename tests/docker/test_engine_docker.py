@@ -9,6 +9,7 @@ import pytest
 
 from proctor.rollout.engine import run_rollout
 from proctor.rollout.plan import Deadlines, SandboxSpec, outcome_of
+from proctor.rollout.sandbox import DockerEngine
 from tests.support.environments import EXITS, GARBAGE, LINGERS, SAMPLE_ARGS
 from tests.support.rollouts import Collected, make_plan
 
@@ -44,15 +45,17 @@ async def test_without_a_given_engine_one_is_made_and_closed(engine, sample_imag
 
 
 @pytest.mark.parametrize(
-    ("text", "failure_class", "words"),
+    ("text", "startup_s", "failure_class", "words"),
     [
-        (EXITS, "environment_exit", "exit code 3. Its output ends:\nno licence found"),
-        (LINGERS, "environment_start", "did not serve within 3 s. Its output ends:\nhere"),
-        (GARBAGE.format(port=8765), "environment_protocol", "HTTP/1.1 400"),
+        (EXITS, 120.0, "environment_exit", "exit code 3. Its output ends:\nno licence found"),
+        (LINGERS, 3.0, "environment_start", "did not serve within 3 s"),
+        (GARBAGE.format(port=8765), 120.0, "environment_protocol", "HTTP/1.1 400"),
     ],
 )
-async def test_an_image_that_is_no_environment_is_to_blame_with_its_last_words(engine, sample_image, labels, text, failure_class, words):
-    plan = sample_plan(sample_image, labels, sandbox=program(sample_image, text), deadlines=Deadlines(startup_s=3.0))
+async def test_an_image_that_is_no_environment_is_to_blame_with_its_last_words(
+    engine, sample_image, labels, text, startup_s, failure_class, words
+):
+    plan = sample_plan(sample_image, labels, sandbox=program(sample_image, text), deadlines=Deadlines(startup_s=startup_s))
     outcome = await run_rollout(plan, Collected(), engine=engine)
     assert (outcome.failure.failure_class, outcome.failure.blame) == (failure_class, "environment")
     assert words in outcome.failure.message
@@ -67,6 +70,12 @@ async def test_an_engine_that_is_down_is_the_platforms_failure(monkeypatch, labe
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     outcome = await run_rollout(sample_plan("any", labels), Collected())
     assert (outcome.failure.failure_class, outcome.failure.blame) == ("platform", "platform")
+
+
+async def test_a_published_port_serves_as_well(sample_image, labels):
+    async with DockerEngine(own_network=False) as engine:
+        outcome = await run_rollout(sample_plan(sample_image, labels), Collected(), engine=engine)
+    assert (outcome.status, outcome.container_leaked) == ("completed", False)
 
 
 async def test_an_announced_port_other_than_the_usual_is_found(engine, sample_image, labels):

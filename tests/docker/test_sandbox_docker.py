@@ -34,14 +34,23 @@ async def test_a_container_carries_our_labels_limits_and_no_privileges(engine, s
     assert (host["CapDrop"], host["SecurityOpt"], host["Init"]) == (["ALL"], ["no-new-privileges:true"], True)
     assert (host["Binds"], shown["Mounts"], host["Privileged"], host["RestartPolicy"]["Name"]) == (None, [], False, "no")
     assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}}
-    assert shown["NetworkSettings"]["Ports"]["8765/tcp"] == [{"HostIp": "127.0.0.1", "HostPort": str(sandbox.port)}]
     assert "GIVEN=yes" in shown["Config"]["Env"] and shown["Image"] == sandbox.image_id
-    assert (sandbox.host, host["NetworkMode"]) == ("127.0.0.1", f"proctor-{instance}")
+    assert (host["NetworkMode"], host["PortBindings"]) == (f"proctor-{instance}", None)
+    assert (sandbox.host, sandbox.port) == (shown["NetworkSettings"]["Networks"][f"proctor-{instance}"]["IPAddress"], 8765)
     (ours,) = await engine.list_ours(instance)
     assert (ours.id, ours.state) == (sandbox.container_id, "running")
     assert labels.items() <= ours.labels.items()
     assert await sandbox.remove()
     assert await engine.list_ours(instance) == []
+
+
+async def test_without_a_bridge_of_this_machine_a_port_is_published_on_loopback_only(sample_image, labels):
+    async with DockerEngine(own_network=False) as engine:
+        sandbox = await engine.start(SandboxSpec("docker", image=sample_image), labels)
+        shown = await engine._control.containers.container(sandbox.container_id).show()
+        assert await sandbox.remove()
+    assert shown["NetworkSettings"]["Ports"]["8765/tcp"] == [{"HostIp": "127.0.0.1", "HostPort": str(sandbox.port)}]
+    assert sandbox.host == "127.0.0.1"
 
 
 async def test_removing_twice_is_as_good_as_once(engine, sample_image, labels):
@@ -125,7 +134,7 @@ print(open('/proc/self/status').read())
 
 async def test_a_shared_network_gives_the_containers_own_address_and_publishes_nothing(engine, sample_image, instance, labels):
     network = await engine._network(instance)
-    sandbox = await engine.start(SandboxSpec("docker", image=sample_image, network=network), labels)
+    sandbox = await engine.start(SandboxSpec("docker", image=sample_image, network=network.name), labels)
     assert sandbox.port == 8765 and sandbox.host != "127.0.0.1"
     shown = await engine._control.containers.container(sandbox.container_id).show()
     assert not any(shown["NetworkSettings"]["Ports"].values())

@@ -65,15 +65,15 @@ async def test_the_shipped_sample_is_asked_answered_and_graded(answer, score):
 
 
 @pytest.mark.parametrize(
-    ("program", "failure_class", "words"),
+    ("program", "startup_s", "failure_class", "words"),
     [
-        (EXITS, "environment_exit", "exit code 3. Its output ends:\nno licence found"),
-        (LINGERS, "environment_start", "did not serve within 1 s. Its output ends:\nhere"),
-        (GARBAGE.format(port=0), "environment_protocol", "HTTP/1.1 400"),
+        (EXITS, 60.0, "environment_exit", "exit code 3. Its output ends:\nno licence found"),
+        (LINGERS, 2.0, "environment_start", "did not serve within 2 s. Its output ends:\nhere"),
+        (GARBAGE.format(port=0), 60.0, "environment_protocol", "HTTP/1.1 400"),
     ],
 )
-async def test_a_program_that_is_no_environment_is_to_blame_with_its_last_words(program, failure_class, words):
-    plan = make_plan(sandbox=spec(python(program)), deadlines=Deadlines(startup_s=1.0))
+async def test_a_program_that_is_no_environment_is_to_blame_with_its_last_words(program, startup_s, failure_class, words):
+    plan = make_plan(sandbox=spec(python(program)), deadlines=Deadlines(startup_s=startup_s))
     outcome = await run_rollout(plan, Collected())
     assert (outcome.failure.failure_class, outcome.failure.blame) == (failure_class, "environment")
     assert words in outcome.failure.message

@@ -1,16 +1,20 @@
 """Docker sandboxes, aiodocker in one place: an image and limits in; an address, output and a certain end out.
 
-Every container is named and labelled before it is created, creation is shielded, removal is forced and verified, ports are
-published on 127.0.0.1 only. Two clients: short control calls, and log reading. Nothing here decides how many run at once.
+Every container is named and labelled before it is created, creation is shielded, removal is forced and verified. It sits on a
+bridge of ours without traffic between sandboxes. Where that bridge is an interface of this machine, the container's own address
+is used and nothing is published, which saves about a tenth of a second; elsewhere a port is published on 127.0.0.1. Two
+clients: short control calls, and log reading. Nothing here decides how many run at once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import re
 import secrets
+import socket
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -52,6 +56,17 @@ def docker_client() -> aiodocker.Docker:
 
 
 @dataclass(frozen=True)
+class _Network:
+    """Where sandboxes sit. `direct`: their own addresses can be reached from here, so nothing need be published."""
+
+    name: str
+    direct: bool
+
+
+_DEFAULT_BRIDGE = _Network("bridge", direct=False)
+
+
+@dataclass(frozen=True)
 class OurContainer:
     """A container with our instance's label, as the sweeper sees it."""
 
@@ -71,7 +86,7 @@ class DockerEngine:
         self._control = docker_client()
         self._streams = docker_client()
         self._own_network = own_network
-        self._networks: dict[str, asyncio.Task[str]] = {}
+        self._networks: dict[str, asyncio.Task[_Network]] = {}
 
     async def __aenter__(self) -> DockerEngine:
         return self
@@ -101,7 +116,8 @@ class DockerEngine:
             return await self._start(spec, labels)
 
     async def _start(self, spec: SandboxSpec, labels: Mapping[str, str]) -> DockerSandbox:
-        network = spec.network or await self._network(labels.get(INSTANCE_LABEL, ""))
+        shared = _Network(spec.network, direct=True) if spec.network else None
+        network = shared or await self._network(labels.get(INSTANCE_LABEL, ""))
         sandbox = DockerSandbox(self, _container_name(labels), spec)
         try:
             await sandbox.create(_container_config(spec, labels, network))
@@ -150,10 +166,10 @@ class DockerEngine:
             raise
         return True
 
-    async def _network(self, instance: str) -> str:
+    async def _network(self, instance: str) -> _Network:
         """Our bridge, made on first use, without traffic between sandboxes; the default bridge if it cannot be made."""
         if not self._own_network or not instance:
-            return "bridge"
+            return _DEFAULT_BRIDGE
         if instance not in self._networks:
             self._networks[instance] = asyncio.create_task(self._ensure_network(_network_name(instance), instance))
         made = self._networks[instance]
@@ -163,13 +179,14 @@ class DockerEngine:
             self._networks.pop(instance, None)
             raise
 
-    async def _ensure_network(self, name: str, instance: str) -> str:
+    async def _ensure_network(self, name: str, instance: str) -> _Network:
+        interface = f"proctor{hashlib.sha256(instance.encode()).hexdigest()[:8]}"
         config = {
             "Name": name,
             "CheckDuplicate": True,
             "Driver": "bridge",
             "Labels": {INSTANCE_LABEL: instance},
-            "Options": {"com.docker.network.bridge.enable_icc": "false"},
+            "Options": {"com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": interface},
         }
         try:
             await self._control.networks.create(config)
@@ -178,8 +195,8 @@ class DockerEngine:
                 raise
             if error.status != 409:
                 log.warning("own network not made, using the default bridge", extra={"error": error.message})
-                return "bridge"
-        return name
+                return _DEFAULT_BRIDGE
+        return _Network(name, direct=_is_here(interface))
 
     async def _ask(self, call: Awaitable[_T], doing: str) -> _T:
         """An engine call whose failure is the platform's."""
@@ -277,12 +294,20 @@ class DockerSandbox:
 
     def _set_address(self, port: int) -> None:
         published = (self._addresses.get("Ports") or {}).get(f"{port}/tcp")
-        if published and not self._spec.network:
+        if published:
             self.host, self.port = "127.0.0.1", int(published[0]["HostPort"])
             return
         networks = self._addresses.get("Networks") or {}
         own: dict[str, Any] = networks.get(self._spec.network or "") or next(iter(networks.values()), {})
         self.host, self.port = own.get("IPAddress") or "127.0.0.1", port
+
+
+def _is_here(interface: str) -> bool:
+    """Is this bridge an interface of the machine, and network namespace, that we run in? Not with a remote or boxed-in engine."""
+    try:
+        return socket.if_nametoindex(interface) > 0
+    except OSError:
+        return False
 
 
 def _network_name(instance: str) -> str:
@@ -294,7 +319,7 @@ def _container_name(labels: Mapping[str, str]) -> str:
     return f"proctor-{run}-{labels.get('proctor.attempt', '1')}-{secrets.token_hex(4)}"
 
 
-def _container_config(spec: SandboxSpec, labels: Mapping[str, str], network: str) -> dict[str, Any]:
+def _container_config(spec: SandboxSpec, labels: Mapping[str, str], network: _Network) -> dict[str, Any]:
     port = f"{SERVE_PORT}/tcp"
     host: dict[str, Any] = {
         "CapDrop": ["ALL"],
@@ -306,9 +331,9 @@ def _container_config(spec: SandboxSpec, labels: Mapping[str, str], network: str
         "Init": True,
         "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
         "RestartPolicy": {"Name": "no"},
-        "NetworkMode": network,
+        "NetworkMode": network.name,
     }
-    if not spec.network:
+    if not network.direct:
         host["PortBindings"] = {port: [{"HostIp": "127.0.0.1", "HostPort": ""}]}
     config: dict[str, Any] = {"Image": spec.image, "Labels": dict(labels), "ExposedPorts": {port: {}}, "HostConfig": host}
     config["Env"] = [f"{name}={value}" for name, value in spec.env.items()]
