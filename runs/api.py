@@ -50,7 +50,7 @@ def whole(request: Request, caller: Caller, job_id: str) -> Response:
     return Response(render_job(job, job_queries.figures(job), job_queries.failures_of(job)))
 
 
-@extend_schema(methods=["GET"], parameters=[*PAGE, query("taskset"), query("q"), query("archived", OpenApiTypes.BOOL)], responses=Page[JobOut])
+@extend_schema(methods=["GET"], parameters=[*PAGE, query("taskset"), query("q"), query("state"), query("archived", OpenApiTypes.BOOL)], responses=Page[JobOut])
 @extend_schema(methods=["POST"], request=JobIn, responses={201: JobOut, 200: JobOut})
 @api_view(["GET", "POST"])
 def jobs(request: Request) -> Response:
@@ -59,7 +59,7 @@ def jobs(request: Request) -> Response:
     caller = reads(request)
     reference = request.GET.get("taskset")
     taskset_id = resolve_reference(caller, reference).taskset.id if reference else None
-    found = job_queries.find_jobs(caller, taskset_id=taskset_id, archived=request.GET.get("archived") == "true", text=request.GET.get("q", ""))
+    found = job_queries.find_jobs(caller, taskset_id=taskset_id, archived=request.GET.get("archived") == "true", text=request.GET.get("q", ""), state=request.GET.get("state", ""))
     size = page_size(request._request)
     rows = list(job_queries.after_job(found, read_cursor(request._request, 2))[: size + 1])
     shown = rows[:size]

@@ -25,7 +25,7 @@ urlpatterns = [
 @ensure_csrf_cookie
 def anything_else(request: HttpRequest, path: str = "") -> HttpResponse:
     """The page at every path that is not the API's; there, JSON 404."""
-    if is_api_path(request.path) or request.method not in ("GET", "HEAD"):
+    if is_api_path(request.path) or request.path.startswith("/assets/") or request.method not in ("GET", "HEAD"):
         raise not_found("This address")
     return page.index(request)
 

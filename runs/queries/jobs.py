@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts.callers import Caller
-from django.db.models import Avg, Count, Max, Min, Q, QuerySet
+from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
 from web.errors import not_found
 from web.ids import parse_uuid
@@ -47,14 +47,26 @@ def get_job(caller: Caller, job_id: str) -> Job:
     return job
 
 
-def find_jobs(caller: Caller, *, taskset_id: uuid.UUID | None = None, archived: bool = False, text: str = "") -> QuerySet[Job]:
-    """Newest first."""
+def find_jobs(caller: Caller, *, taskset_id: uuid.UUID | None = None, archived: bool = False, text: str = "", state: str = "") -> QuerySet[Job]:
+    """Newest first. `state`: queued, running, cancelled or completed, derived as `runs.outcomes.job_state` does."""
     jobs = Job.objects.select_related("taskset", "version").filter(team_id=caller.team_id, archived_at__isnull=not archived)
     if taskset_id:
         jobs = jobs.filter(taskset_id=taskset_id)
     if text:
         jobs = jobs.filter(Q(name__icontains=text) | Q(taskset__name__icontains=text) | Q(model__icontains=text))
+    if state:
+        jobs = jobs.filter(_in_state(state))
     return jobs.order_by("-created_at", "-id")
+
+
+def _in_state(state: str) -> Q:
+    runs = Run.objects.filter(job=OuterRef("pk"))
+    pending, started, cancelled = (Exists(runs.filter(part)) for part in (Q(state__in=["queued", *ACTIVE]), Q(started_at__isnull=False), Q(counted="cancelled")))
+    ended, stopped = Q(Exists(runs)) & ~Q(pending), Q(cancel_requested_at__isnull=False) & Q(cancelled)
+    states = {
+        "queued": ~Q(started) & ~ended, "running": Q(started) & Q(pending), "cancelled": ended & stopped, "completed": ended & ~stopped,
+    }  # fmt: skip
+    return states.get(state, Q(pk__in=[]))
 
 
 def after_job(jobs: QuerySet[Job], key: Sequence[Any] | None) -> QuerySet[Job]:

@@ -146,6 +146,17 @@ def test_a_list_of_jobs_costs_the_same_number_of_queries_whatever_its_length(ada
         assert len(client_for(ada_key).get("/api/jobs").json()["items"]) == 5
 
 
+def test_jobs_are_found_by_their_state(ada, ada_key, client_for):
+    queued, running, done, stopped = (a_job(ada, count=1, group=2, name=f"set-{number}") for number in range(4))
+    Run.objects.filter(job=running, repeat=0).update(state="running", started_at="2026-01-01T00:00:00Z")
+    Run.objects.filter(job=done).update(state="completed", counted="graded", reward=1.0, started_at="2026-01-01T00:00:00Z")
+    client = client_for(ada_key)
+    client.post(f"/api/jobs/{stopped.wire_id}/cancel")
+    for state, job in (("queued", queued), ("running", running), ("completed", done), ("cancelled", stopped)):
+        found = client.get(f"/api/jobs?state={state}").json()["items"]
+        assert [(item["id"], item["state"]) for item in found] == [(str(job.wire_id), state)]
+
+
 def test_another_teams_objects_answer_as_if_they_were_not_there(ada, cy_key, client_for):
     job = a_job(ada)
     run = Run.objects.filter(job=job).first()
