@@ -1,7 +1,7 @@
 """The one actor: `execute_run(run id, attempt)`. Claims, rolls out, finishes; a message for a run that moved on does nothing.
 
-Message = (run id, attempt). What ends a rollout early: the platform stopping (the run goes back to the queue), a cancel (terminal once
-the container is gone), or the fence (somebody else holds the run: clean up and write nothing).
+Message = (run id, attempt). What ends a rollout early: the worker stopping or losing its leases (the run goes back to the queue), a
+cancel (terminal once the container is gone), or the fence (somebody else holds the run: clean up and write nothing).
 """
 
 from __future__ import annotations
@@ -27,30 +27,27 @@ from runs.worker import WorkerProcess, current
 logger = logging.getLogger(__name__)
 
 
-@dramatiq.actor(queue_name="rollouts", notify_shutdown=True)
+@dramatiq.actor(queue_name="rollouts")
 async def execute_run(run_id: str, attempt: int) -> None:
     worker = current()
     key = uuid.UUID(run_id)
     if worker.stopping or not await worker.ledger.write(execution.claim, key, attempt, worker.id):
         return
-    task = asyncio.current_task()
-    assert task is not None
-    worker.rollouts[key] = task
+    rollout = worker.rollouts[key] = asyncio.create_task(roll_out(worker, key, attempt + 1))
+    if worker.stopping:
+        rollout.cancel()
     try:
-        await carry_out(worker, key, attempt + 1)
+        await carry_out(worker, key, attempt + 1, rollout)
     finally:
-        worker.rollouts.pop(key, None)
-        worker.cancelled.discard(key)
+        worker.forget(key)
 
 
-async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> None:
-    """One attempt from claim to end. Never raises for a failed run; a cancellation goes on only when the platform stops."""
+async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, rollout: asyncio.Task[Outcome]) -> None:
+    """One attempt from claim to end. Only the rollout is ever cancelled, never the writing of its end."""
     try:
-        outcome = await roll_out(worker, run_id, attempt)
+        outcome = await rollout
     except asyncio.CancelledError as cancelled:
-        await asyncio.shield(end_early(worker, run_id, attempt, outcome_of(cancelled)))
-        if worker.stopping:
-            raise
+        await end_early(worker, run_id, attempt, outcome_of(cancelled))
         return
     except Exception as error:
         logger.exception("run broke run=%s attempt=%s", run_id, attempt)
@@ -91,11 +88,9 @@ async def finish(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome
 
 
 async def end_early(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome: Outcome | None) -> None:
-    """A cancel ends the run; a stopping worker gives it back."""
-    if run_id in worker.cancelled:
+    """A cancel ends the run; a worker that stops or lost its leases gives it back, unless it should be cancelled by now."""
+    if run_id in worker.cancelled or not await worker.ledger.write(execution.release, run_id, attempt, "worker stopped"):
         await finish(worker, run_id, attempt, outcome or execution.cancelled_outcome())
-    else:
-        await worker.ledger.write(execution.release, run_id, attempt, "worker stopped")
 
 
 class LedgerReport:

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
@@ -138,8 +138,8 @@ def parse_span(text: bytes) -> ParsedSpan:
     payload = _payload_of(bytes(span.attributes.payload))
     usage = payload.usage or _Usage()
     return ParsedSpan(
-        span_id=span.span_id[:64] or _made_id(text), schema_tag=_short(span.attributes.schema, 60), kind=_kind(payload.source, span.name), step_id=_int32(payload.step_id),
-        name=span.name[:255], started_at=parse_time(span.start_time), ended_at=parse_time(span.end_time), status=_short(span.status_code, 12),
+        span_id=_short(span.span_id, 64) or _made_id(text), schema_tag=_short(span.attributes.schema, 60), kind=_kind(payload.source, span.name), step_id=_int32(payload.step_id),
+        name=_short(span.name, 255), started_at=parse_time(span.start_time), ended_at=parse_time(span.end_time), status=_short(span.status_code, 12),
         prompt_tokens=_tokens(usage.prompt_tokens), completion_tokens=_tokens(usage.completion_tokens), cached_tokens=_tokens(usage.cached_tokens),
         cost_usd=usage.cost_usd, text=_one_line(text), media=media,
     )  # fmt: skip
@@ -157,11 +157,10 @@ def _odd_span(text: bytes) -> ParsedSpan:
     value = msgspec.json.decode(text)
     if not isinstance(value, dict):
         raise ValueError("a span must be a JSON object")
-    given = value.get("span_id")
-    name = value.get("name")
+    given, name = value.get("span_id"), value.get("name")
     return ParsedSpan(
-        span_id=given[:64] if isinstance(given, str) and given else _made_id(text), schema_tag=None, kind=_kind(None, name if isinstance(name, str) else "odd"),
-        step_id=None, name=name[:255] if isinstance(name, str) else "", started_at=parse_time(value.get("start_time")), ended_at=parse_time(value.get("end_time")),
+        span_id=_short(given, 64) if isinstance(given, str) and given else _made_id(text), schema_tag=None, kind=_kind(None, name if isinstance(name, str) else "odd"),
+        step_id=None, name=_short(name, 255) if isinstance(name, str) else "", started_at=parse_time(value.get("start_time")), ended_at=parse_time(value.get("end_time")),
         status=None, prompt_tokens=0, completion_tokens=0, cached_tokens=0, cost_usd=None, text=_one_line(text),
     )  # fmt: skip
 
@@ -172,7 +171,7 @@ def _made_id(text: bytes) -> str:
 
 
 def _kind(source: str | None, name: str) -> str:
-    return (source or name.removeprefix("step.") or "span")[:60]
+    return _short(source or name.removeprefix("step.") or "span", 60)
 
 
 def _one_line(text: bytes) -> bytes:
@@ -187,8 +186,13 @@ def _int32(number: int | None) -> int | None:
     return number if number is not None and -(2**31) <= number < 2**31 else None
 
 
+@overload
+def _short(text: str, length: int) -> str: ...
+@overload
+def _short(text: None, length: int) -> None: ...
 def _short(text: str | None, length: int) -> str | None:
-    return text[:length] if text is not None else None
+    """As an index keeps it: bounded, and without NUL, which PostgreSQL's text has no place for."""
+    return text[:length].replace("\0", "\ufffd") if text is not None else None
 
 
 def parse_time(value: object) -> datetime | None:

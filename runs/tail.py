@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -113,13 +112,15 @@ class Tailer:
             self.teams.setdefault(subscription.key, JobTopic()).members.add(subscription)
 
     async def _join_run(self, subscription: Subscription, after: int) -> None:
+        """A cursor ahead of the run (of another database, or made up) means its end."""
         subscription.cursor = max(0, after)
         while True:
             head = (await in_reader(live.heads_of, [subscription.key])).get(subscription.key)
             if head is None:
                 return
+            subscription.cursor = min(subscription.cursor, head.last_seq)
             while subscription.cursor < head.last_seq:
-                await self._send_steps(head.run, [subscription], subscription.cursor)
+                await self._send_steps(head.run, {subscription}, subscription.cursor)
             topic = self.runs.setdefault(subscription.key, RunTopic(subscription.cursor))
             if topic.seq <= subscription.cursor:
                 topic.members.add(subscription)
@@ -155,13 +156,15 @@ class Tailer:
                 await asyncio.sleep(0.005)
 
     async def _tick(self) -> None:
-        since, self.since = self.since, timezone.now()
+        """A tick that fails is made up for by the next one."""
+        now = timezone.now()
         if self.jobs:
-            await self._tick_jobs(since)
+            await self._tick_jobs(self.since)
         if self.teams:
-            await self._tick_teams(since)
+            await self._tick_teams(self.since)
         if self.runs:
             await self._tick_runs()
+        self.since = now
 
     async def _tick_jobs(self, since: datetime) -> None:
         for run in await in_reader(live.changed_of_jobs, list(self.jobs), since):
@@ -183,15 +186,15 @@ class Tailer:
             if topic is None:
                 continue
             while topic.seq < head.last_seq:
-                topic.seq = await self._send_steps(head.run, list(topic.members), topic.seq)
+                topic.seq = await self._send_steps(head.run, topic.members, topic.seq)
             if topic.revision != head.run.revision:
                 topic.revision = head.run.revision
                 broadcast(topic.members, topic.seq, run_event(head.run))
 
-    async def _send_steps(self, run: Run, members: Sequence[Subscription], after: int) -> int:
-        """Sends a read's worth of steps to the members that lack them; returns the seq reached."""
+    async def _send_steps(self, run: Run, members: set[Subscription], after: int) -> int:
+        """Sends a read's worth of steps to the members that lack them, also to those that joined during the read; returns the seq reached."""
         found = await in_reader(read_steps, run, after=after, limit=STEPS_A_READ, attempt=None)
-        reached = found.next_after or run.last_seq
+        reached = found.next_after or max([run.last_seq, *(step.seq for step in found.items[-1:])])
         for step in found.items:
             event = step_event(step)
             for member in members:

@@ -34,7 +34,7 @@ from runs.scheduler import Scheduler
 from runs.sweep import Sweeper
 
 logger = logging.getLogger(__name__)
-BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S = 1.0, 5.0, 25.0, 60.0
+BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S = 1.0, 5.0, 25.0, 60.0, 3.0
 
 
 class WorkerProcess:
@@ -46,7 +46,8 @@ class WorkerProcess:
         self.ready = threading.Event()
         self.engine: DockerEngine | None = None
         self.rollouts: dict[uuid.UUID, asyncio.Task[Any]] = {}
-        self.cancelled: set[uuid.UUID] = set()
+        self.cancelled: set[uuid.UUID] = set()  # asked for by a person; others that end early go back to the queue
+        self._told: set[uuid.UUID] = set()
         self.stopping = False
         self.loop: asyncio.AbstractEventLoop | None = None
         self._last_turn = time.monotonic()
@@ -62,11 +63,16 @@ class WorkerProcess:
         threading.Thread(target=self._schedule, name="scheduler", daemon=True).start()
 
     def stop(self) -> None:
-        """No new runs; what runs goes back to the queue (the actors do that as they are cancelled)."""
+        """No new runs; what runs goes back to the queue (the actors do that when their rollouts have cleaned up)."""
         self.stopping = True
         self._end.set()
+        self._stop_all()
+
+    def close(self) -> None:
+        """The end, when the actors are done or out of time: nothing stays in this worker's name."""
         if self.loop is not None:
-            asyncio.run_coroutine_threadsafe(self._close(), self.loop)
+            asyncio.run_coroutine_threadsafe(self._close(), self.loop).result(CLOSE_S)
+        self.ledger.stop()
 
     async def _open(self) -> None:
         """The engine first, then what the predecessor left, then runs."""
@@ -98,8 +104,7 @@ class WorkerProcess:
         for duty in self._duties:
             duty.cancel()
         await asyncio.gather(*self._duties, return_exceptions=True)
-        waiting = [task for task in self.rollouts.values() if not task.done()]
-        await asyncio.wait(waiting, timeout=6) if waiting else None
+        await self.ledger.write(workers.release_all, self.id)
         if self.engine is not None:
             await self.engine.close()
 
@@ -122,16 +127,32 @@ class WorkerProcess:
             logger.exception("a duty of the worker failed, trying again")
             await asyncio.sleep(5)
 
+    def forget(self, run_id: uuid.UUID) -> None:
+        """A rollout and the writing of its end are over."""
+        self.rollouts.pop(run_id, None)
+        self.cancelled.discard(run_id)
+        self._told.discard(run_id)
+
     def cancel_rollout(self, run_id: uuid.UUID) -> None:
-        """From any thread: the rollout is told once."""
+        """From any thread, any number of times."""
         if self.loop is not None:
             self.loop.call_soon_threadsafe(self._cancel, run_id)
 
     def _cancel(self, run_id: uuid.UUID) -> None:
-        task = self.rollouts.get(run_id)
-        if task is not None and run_id not in self.cancelled:
+        if run_id in self.rollouts:
             self.cancelled.add(run_id)
-            task.cancel()
+        self._tell(run_id)
+
+    def _stop_all(self) -> None:
+        if self.loop is not None:
+            for run_id in list(self.rollouts):
+                self.loop.call_soon_threadsafe(self._tell, run_id)
+
+    def _tell(self, run_id: uuid.UUID) -> None:
+        """Once: a second cancellation would cut the clean-up short."""
+        if run_id in self.rollouts and run_id not in self._told:
+            self._told.add(run_id)
+            self.rollouts[run_id].cancel()
 
     def _beat(self) -> None:
         renewed = time.monotonic()
@@ -154,8 +175,7 @@ class WorkerProcess:
         now = time.monotonic()
         if now - renewed > GIVE_UP_S:
             logger.error("leases could not be renewed for %s s; stopping all rollouts", GIVE_UP_S)
-            for run_id in list(self.rollouts):
-                self.cancel_rollout(run_id)
+            self._stop_all()
         if self.ready.is_set() and not self.stopping and now - self._last_turn > BLOCKED_S:
             logger.critical("the event loop has been blocked for %s s; ending the process", BLOCKED_S)
             os._exit(70)
@@ -190,6 +210,11 @@ def start_worker(slots: int, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
     return _current
 
 
-def end_worker() -> None:
+def stop_worker() -> None:
     with contextlib.suppress(RuntimeError):
         current().stop()
+
+
+def close_worker() -> None:
+    with contextlib.suppress(RuntimeError):
+        current().close()

@@ -1,6 +1,7 @@
 """Which Dramatiq broker carries run messages: the worker's own memory, Redis or RabbitMQ, by URL.
 
-Our own list of middleware: no Retries, AgeLimit or TimeLimit, since deadlines and retries are the database's business.
+Our own list of middleware: no Retries, AgeLimit or TimeLimit, since deadlines and retries are the database's business; no
+ShutdownNotifications either, which leave an async actor one second: the worker itself stops its rollouts (`config.worker_boot`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 from dramatiq.broker import Broker
-from dramatiq.middleware import AsyncIO, CurrentMessage, Middleware, ShutdownNotifications
+from dramatiq.middleware import AsyncIO, CurrentMessage, Middleware
 
 
 class CloseConnections(Middleware):
@@ -25,7 +26,7 @@ class CloseConnections(Middleware):
 
 def make_broker() -> Broker:
     url = settings.PROCTOR_BROKER_URL
-    middleware = [AsyncIO(), CurrentMessage(), ShutdownNotifications(), CloseConnections()]
+    middleware = [AsyncIO(), CurrentMessage(), CloseConnections()]
     if url.startswith("memory:"):
         from config.memory_broker import MemoryBroker
 

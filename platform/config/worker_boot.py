@@ -1,6 +1,7 @@
 """What Dramatiq's command line imports in the worker process: Django, then the actors, then the life around them.
 
-The scheduler, heartbeat and sweep start in the worker's own process (`-p 1`), after its event loop, and stop before its threads.
+The scheduler, heartbeat and sweep start in the worker's own process (`-p 1`), after its event loop, and stop before its threads. Last in
+the list of middleware, so first to hear of the end: the event loop is still there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dramatiq.asyncio import get_event_loop_thread  # noqa: E402
 from dramatiq.broker import Broker  # noqa: E402
 from dramatiq.middleware import Middleware  # noqa: E402
 from runs import actors  # noqa: E402, F401
-from runs.worker import end_worker, start_worker  # noqa: E402
+from runs.worker import close_worker, start_worker, stop_worker  # noqa: E402
 
 from config.parent import ask_for_death  # noqa: E402
 
@@ -32,9 +33,11 @@ class WorkerLife(Middleware):
         start_worker(settings.PROCTOR_SLOTS, thread.loop)
 
     def before_worker_shutdown(self, broker: Broker, worker: Any) -> None:
-        end_worker()
+        stop_worker()
+
+    def after_worker_shutdown(self, broker: Broker, worker: Any) -> None:
+        close_worker()
 
 
 broker = dramatiq.get_broker()
-shutdown = next(item for item in broker.middleware if type(item).__name__ == "ShutdownNotifications")
-broker.add_middleware(WorkerLife(), before=type(shutdown))
+broker.add_middleware(WorkerLife())

@@ -4,11 +4,11 @@ that somebody else holds the run or it has ended, and the writer must stop (`Fen
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from proctor.rollout.plan import Failure, Outcome
 from web.live import hint_after_commit
@@ -24,10 +24,12 @@ MAX_LOST = 3
 
 
 def claim(run_id: uuid.UUID, attempt: int, worker_id: str) -> bool:
-    """Takes a queued run for a worker: attempt + 1 and a lease. False for a late or repeated message."""
+    """Takes a dispatched run for a worker: attempt + 1 and a lease. False for a late or repeated message: the scheduler counts on a mark
+    that has run out (caps hold), and sends again."""
     now = database_now()
+    dispatched = Run.objects.filter(id=run_id, attempt=attempt, state="queued", source="hosted", dispatched_until__gt=now)
     with transaction.atomic():
-        taken = Run.objects.filter(id=run_id, attempt=attempt, state="queued", source="hosted", cancel_requested_at=None).update(
+        taken = dispatched.filter(cancel_requested_at=None).update(
             state="provisioning", attempt=F("attempt") + 1, worker_id=worker_id, lease_until=now + timedelta(seconds=LEASE_S), dispatched_until=None,
             phase="starting", container_id=None, exit_code=None, started_at=now, last_seen_at=now, **_changed(),
         )  # fmt: skip
@@ -79,29 +81,42 @@ def _kept(outcome: Outcome) -> dict[str, Any]:
 
 
 def release(run_id: uuid.UUID, attempt: int, why: str) -> bool:
-    """Back to the queue (the worker stops). No try is used up: only lost attempts count."""
+    """Back to the queue (the worker stops). No try is used up: only lost attempts count. False when it is held no longer, or should be
+    cancelled."""
     with transaction.atomic():
-        freed = _held(run_id, attempt).filter(cancel_requested_at=None).update(state="queued", worker_id=None, lease_until=None, dispatched_until=None, phase=None, **_changed())
+        freed = _requeue(_held(run_id, attempt).filter(cancel_requested_at=None), run_id)
         if freed:
             _end_attempt(run_id, attempt, why)
-            Job.objects.filter(runs__id=run_id).update(may_have_queued=True)
             hint_after_commit()
     return bool(freed)
 
 
-def give_up(run_id: uuid.UUID, attempt: int) -> None:
-    """The worker of this attempt is gone: back to the queue, or failed `lost` after three lost attempts; cancelled if so asked."""
+def give_up(run_id: uuid.UUID, attempt: int, *, expired_at: datetime | None = None) -> bool:
+    """The worker of this attempt is gone: back to the queue, or failed `lost` after three lost attempts; cancelled if so asked. With
+    `expired_at`, only when the lease had run out by then. False when somebody else was faster."""
     with transaction.atomic():
-        _end_attempt(run_id, attempt, "lost")
-        if _held(run_id, attempt).filter(cancel_requested_at__isnull=False).update(**_ended("cancelled", "cancelled")):
-            pass
-        elif Attempt.objects.filter(run_id=run_id, outcome="lost").count() >= MAX_LOST:
+        held = _held(run_id, attempt)
+        if expired_at is not None:
+            held = held.filter(lease_until__lt=expired_at)
+        lost_before = Attempt.objects.filter(run_id=run_id, outcome="lost").count()
+        if held.filter(cancel_requested_at__isnull=False).update(**_ended("cancelled", "cancelled")):
+            freed = 1
+        elif lost_before + 1 >= MAX_LOST:
             message = f"The worker died {MAX_LOST} times while it held this run"
-            _held(run_id, attempt).update(**_ended("error", "failed"), failure_class="lost", blame="platform", error=message)
+            freed = held.update(**_ended("error", "failed"), failure_class="lost", blame="platform", error=message)
         else:
-            _held(run_id, attempt).update(state="queued", worker_id=None, lease_until=None, dispatched_until=None, phase=None, **_changed())
-            Job.objects.filter(runs__id=run_id).update(may_have_queued=True)
-        hint_after_commit()
+            freed = _requeue(held, run_id)
+        if freed:
+            _end_attempt(run_id, attempt, "lost")
+            hint_after_commit()
+    return bool(freed)
+
+
+def _requeue(held: QuerySet[Run], run_id: uuid.UUID) -> int:
+    freed = held.update(state="queued", worker_id=None, lease_until=None, dispatched_until=None, phase=None, **_changed())
+    if freed:
+        Job.objects.filter(runs__id=run_id).update(may_have_queued=True)
+    return freed
 
 
 def cancelled_outcome(*, leaked: bool = False, log_tail: bytes = b"", container_id: str | None = None) -> Outcome:
@@ -119,7 +134,7 @@ def renew(worker_id: str) -> int:
     return Run.objects.filter(worker_id=worker_id, state__in=ACTIVE).update(lease_until=until)
 
 
-def _held(run_id: uuid.UUID, attempt: int) -> Any:
+def _held(run_id: uuid.UUID, attempt: int) -> QuerySet[Run]:
     return Run.objects.filter(id=run_id, attempt=attempt, state__in=ACTIVE)
 
 

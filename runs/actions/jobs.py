@@ -14,6 +14,7 @@ from accounts.callers import Caller
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from environments.models import EnvironmentVersion
 from environments.queries import find_names, newest_ready
@@ -221,18 +222,17 @@ def _hosted_job(caller: Caller, given: Submission) -> Job:
 
 
 def cancel_runs(caller: Caller, runs: Q) -> int:
-    """Ends what is not terminal: queued and outside runs at once; what a worker holds is asked to stop (seen within 1 s)."""
+    """Ends what is not terminal: queued and outside runs at once; what a worker holds is asked to stop (seen within 1 s). Asking comes
+    first, so that a run which changes hands meanwhile is cancelled by whoever lets go of it."""
     caller.require("run")
     now = timezone.now()
     mine = Run.objects.filter(runs, team_id=caller.team_id).exclude(state__in=TERMINAL)
     changed = {"revision": F("revision") + 1, "changed_at": now}
     with transaction.atomic():
-        ended = mine.filter(Q(state="queued") | Q(source="reported")).update(
-            state="cancelled", counted="cancelled", reward=None, cancel_requested_at=now, ended_at=now, dispatched_until=None, **changed
-        )
-        asked = mine.filter(state__in=ACTIVE, source="hosted").update(cancel_requested_at=now, **changed)
+        asked = mine.update(cancel_requested_at=Coalesce("cancel_requested_at", now), **changed)
+        mine.filter(Q(state="queued") | Q(source="reported")).update(state="cancelled", counted="cancelled", reward=None, ended_at=now, dispatched_until=None)
         hint_after_commit()
-    return ended + asked
+    return asked
 
 
 def cancel_run(caller: Caller, run: Run) -> int:

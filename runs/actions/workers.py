@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
-from runs.actions.execution import give_up
+from runs.actions.execution import give_up, release
 from runs.clock import database_now
 from runs.models import ACTIVE, Lease, Run, Worker
 
@@ -31,21 +31,32 @@ def beat(worker_id: str) -> None:
 
 
 def free_own(worker_id: str) -> int:
-    """At start: what a predecessor of the same id still holds (the data folder's lock proves that it is gone)."""
-    return _free(Run.objects.filter(worker_id=worker_id, state__in=ACTIVE).values_list("id", "attempt"))
+    """At start: what a predecessor of the same id still holds or was sent (the data folder's lock proves that it is gone)."""
+    Run.objects.filter(state="queued", dispatched_until__isnull=False).update(dispatched_until=None)
+    return sum(_free(run_id, attempt) for run_id, attempt in _held_by(worker_id))
 
 
 def free_expired() -> int:
     """Runs whose lease ran out: their worker is gone or cut off."""
-    return _free(Run.objects.filter(state__in=ACTIVE, source="hosted", lease_until__lt=database_now()).values_list("id", "attempt")[:500])
+    now = database_now()
+    expired = Run.objects.filter(state__in=ACTIVE, source="hosted", lease_until__lt=now)
+    return sum(_free(run_id, attempt, expired_at=now) for run_id, attempt in expired.values_list("id", "attempt")[:500])
 
 
-def _free(held: object) -> int:
-    found = list(held)  # type: ignore[call-overload]
-    for run_id, attempt in found:
+def release_all(worker_id: str) -> int:
+    """A worker's last word: whatever it still holds goes back to the queue."""
+    return sum(release(run_id, attempt, "worker stopped") for run_id, attempt in _held_by(worker_id))
+
+
+def _held_by(worker_id: str) -> list[tuple[uuid.UUID, int]]:
+    return list(Run.objects.filter(worker_id=worker_id, state__in=ACTIVE).values_list("id", "attempt"))
+
+
+def _free(run_id: uuid.UUID, attempt: int, *, expired_at: datetime | None = None) -> bool:
+    freed = give_up(run_id, attempt, expired_at=expired_at)
+    if freed:
         logger.warning("run freed run=%s attempt=%s", run_id, attempt)
-        give_up(run_id, attempt)
-    return len(found)
+    return freed
 
 
 def take_lease(name: str, owner: str, seconds: float) -> bool:

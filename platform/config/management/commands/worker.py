@@ -19,5 +19,5 @@ class Command(BaseCommand):
 
         die_with_parent()
         connections.close_all()
-        threads = str(settings.PROCTOR_SLOTS + 4)
-        sys.exit(main(make_argument_parser().parse_args(["config.worker_boot", "-p", "1", "-t", threads, "--worker-shutdown-timeout", "8000"])))
+        threads = str(settings.PROCTOR_SLOTS)  # a thread waits for each rollout, so a worker takes no more than it has slots
+        sys.exit(main(make_argument_parser().parse_args(["config.worker_boot", "-p", "1", "-t", threads, "--worker-shutdown-timeout", "6000"])))
