@@ -133,6 +133,15 @@ async def test_each_deadline_ends_in_a_failure_that_names_it(method, deadlines, 
     assert words in outcome.failure.message
 
 
+async def test_a_sandbox_engine_that_starts_nothing_in_time_is_the_platforms_fault():
+    class Stuck(FakeEngine):
+        async def start(self, spec, labels):
+            await asyncio.Event().wait()
+
+    outcome = await run_rollout(make_plan(deadlines=Deadlines(startup_s=0.05)), Collected(), engine=Stuck())
+    assert (outcome.failure.failure_class, outcome.failure.blame) == ("platform", "platform")
+
+
 async def test_a_task_that_was_set_up_and_then_fails_is_cancelled_in_the_environment():
     _, _, engine = await run(agent_type="replay", agent_config={"answers": {}})
     assert engine.tally.methods() == ["hello", "tasks.start", "tasks.cancel"]

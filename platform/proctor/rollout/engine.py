@@ -20,7 +20,7 @@ from proctor.rollout.agents.base import AgentRun
 from proctor.rollout.drivers.base import Driver, Session
 from proctor.rollout.drivers.control import ControlDriver
 from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed, refused_grade, refused_start
-from proctor.rollout.frames import prompt_messages, read_grade
+from proctor.rollout.frames import grade_problem, prompt_messages
 from proctor.rollout.patience import finish
 from proctor.rollout.plan import (
     Blame,
@@ -133,6 +133,8 @@ class _Rollout:
         except TimeoutError as error:
             if not deadline.expired():
                 raise
+            if self.sandbox is None:
+                raise RolloutFailed("platform", f"The sandbox engine started nothing within {within_s:g} s.") from error
             raise RolloutFailed("environment_start", f"The environment did not serve within {within_s:g} s.{await self._said()}") from error
         return self.session
 
@@ -277,7 +279,7 @@ class _Rollout:
             raise RolloutFailed("grading", f"Task {task_id!r} was not graded within {within_s:g} s.") from error
         self.task_open = False
         self.evaluation = frame
-        problem = read_grade(frame).problem
+        problem = grade_problem(frame)
         self.recorder.task_evaluate(task_id, answer_text, frame, started_at, problem)
         if problem is not None:
             raise RolloutFailed("grading", problem)

@@ -7,20 +7,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from proctor.rollout.errors import RolloutFailed
-
-
-@dataclass(frozen=True)
-class GradeReading:
-    """`problem` says why the frame is no grade, None when it is one."""
-
-    problem: str | None
-    is_error: bool
 
 
 def prompt_messages(frame: str) -> list[dict[str, Any]]:
@@ -51,18 +42,16 @@ def _block(block: Any) -> dict[str, Any]:
     return {"type": "text", "text": block if isinstance(block, str) else "" if block is None else str(block)}
 
 
-def read_grade(frame: str) -> GradeReading:
-    """Is this a grade: a finite number as `score`, and `isError` not true? Looks at nothing else."""
+def grade_problem(frame: str) -> str | None:
+    """Why this is no grade; None when `score` is a finite number and `isError` not true. Looks at nothing else."""
     grade = msgspec.json.decode(frame, type=dict[str, msgspec.Raw])
     seen = {key: json.loads(bytes(grade[key])) for key in ("score", "isError", "content") if key in grade}
     if seen.get("isError") is True:
-        return GradeReading(f"The grader reported an error: {seen.get('content') or 'without a message'}", True)
+        return f"The grader reported an error: {seen.get('content') or 'without a message'}"
     score = seen.get("score")
     if isinstance(score, bool) or not isinstance(score, int | float):
-        return GradeReading(f"The grade has no numeric score (score is {score!r}).", False)
-    if not _finite(score):
-        return GradeReading("The grade's score is not finite.", False)
-    return GradeReading(None, False)
+        return f"The grade has no numeric score (score is {score!r})."
+    return None if _finite(score) else "The grade's score is not finite."
 
 
 def _finite(number: float) -> bool:

@@ -257,7 +257,8 @@ class DockerSandbox:
         params = {"stdout": "1", "stderr": "1", "tail": str(LOG_TAIL_LINES)}
         path = f"containers/{self.container_id}/logs"
         try:
-            async with self._engine._streams._query(path, params=params, timeout=aiohttp.ClientTimeout(total=10)) as response:
+            timeout = aiohttp.ClientTimeout(total=10)
+            async with self._engine._streams._query(path, params=params, timeout=timeout) as response, response:
                 return _demultiplex(await response.read())[-LOG_TAIL_BYTES:]
         except (DockerError, aiohttp.ClientError, TimeoutError, OSError) as error:
             log.info("container log not read", extra={"container": self.container_id, "error": str(error)})
