@@ -6,7 +6,7 @@ import { Navigate, useSearchParams } from "react-router";
 import { api, ApiError, rememberCsrf } from "../api/client";
 import { meQuery } from "../api/queries";
 import type { Me } from "../api/types";
-import { Glyph } from "../shell/Shell";
+import { Glyph } from "../shell/Team";
 
 /** Only paths of our own: `//host` and `/\host` lead elsewhere. */
 const ownPath = (next: string | null) => (next && /^\/(?![/\\])/.test(next) ? next : "/");

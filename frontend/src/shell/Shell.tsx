@@ -1,27 +1,28 @@
 /** The frame of every page: side bar, breadcrumb, command menu, theme, account, live bar. Signed-out people go to sign-in and come back. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { Link, Navigate, Outlet, useLocation, useNavigate } from "react-router";
-import { api, ApiError, chooseTeam } from "../api/client";
+import { ApiError } from "../api/client";
 import { jobsQuery, meQuery, workersQuery } from "../api/queries";
 import type { Me } from "../api/types";
 import { useTeamFeed } from "../live/hooks";
-import { live } from "../live/link";
 import { copyText } from "../ui/Copy";
 import { plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
 import { shownKeys, useKeys } from "../ui/keys";
 import { Boundary, Failed, Skeleton } from "../ui/Notices";
-import { Menu } from "../ui/Overlays";
 import { useCrumbs } from "../ui/Page";
 import { Toasts, toast } from "../ui/toast";
 import { useRows } from "../ui/useRows";
 import { ConnectionBar } from "./ConnectionBar";
-import { KeysHelp } from "./KeysHelp";
 import { PLACES } from "./places";
-import type { Density, Theme } from "./preferences";
-import { flipTheme, setDensity, setTheme, toggleSide, useDensity, useTheme } from "./preferences";
+import { flipTheme, toggleSide } from "./preferences";
+import { TeamName } from "./Team";
 
+/** Menus and dialogs come after the first paint: until then their buttons stand there, without effect. */
+const Account = lazy(() => import("./Account").then((module) => ({ default: module.Account })));
+const TeamSwitch = lazy(() => import("./Account").then((module) => ({ default: module.TeamSwitch })));
+const KeysHelp = lazy(() => import("./KeysHelp").then((module) => ({ default: module.KeysHelp })));
 const CommandMenu = lazy(() => import("./CommandMenu").then((module) => ({ default: module.CommandMenu })));
 
 export function Shell() {
@@ -71,7 +72,11 @@ function Frame({ me }: { me: Me }) {
           <CommandMenu open onClose={() => setMenu(false)} />
         </Suspense>
       )}
-      <KeysHelp open={keys} onClose={() => setKeys(false)} />
+      {keys && (
+        <Suspense fallback={null}>
+          <KeysHelp open onClose={() => setKeys(false)} />
+        </Suspense>
+      )}
       <Toasts />
     </div>
   );
@@ -83,7 +88,15 @@ function Side({ me }: { me: Me }) {
   const here = (to: string) => (to === "/" ? pathname === "/" : pathname.startsWith(to) || (to === "/jobs" && pathname.startsWith("/trace")));
   return (
     <nav className="side" aria-label="Main">
-      <TeamButton me={me} />
+      {me.teams.length > 1 ? (
+        <Suspense fallback={<div className="team"><TeamName me={me} /></div>}>
+          <TeamSwitch me={me} />
+        </Suspense>
+      ) : (
+        <div className="team">
+          <TeamName me={me} />
+        </div>
+      )}
       <div className="nav">
         {PLACES.filter((place) => !place.to.startsWith("/settings")).map((place) => (
           <Link key={place.to} to={place.to} aria-current={here(place.to) ? "page" : undefined} title={place.text}>
@@ -106,49 +119,6 @@ function Side({ me }: { me: Me }) {
         </Link>
       </div>
     </nav>
-  );
-}
-
-export function Glyph() {
-  return (
-    <span className="glyph">
-      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" strokeLinejoin="round">
-        <path d="M3.500 13V3.500h5a3 3 0 0 1 0 6.200H6" />
-        <path d="m9.500 12.500 1.500 1.300 2.500-3.300" strokeWidth="1.700" />
-      </svg>
-    </span>
-  );
-}
-
-function TeamButton({ me }: { me: Me }) {
-  const client = useQueryClient();
-  const name = (
-    <>
-      <Glyph />
-      <span className="words min-w-0 grow">
-        <span className="block truncate font-semibold leading-4">{me.team.title}</span>
-        <span className="block truncate text-11 text-text-3">{me.projects.find((project) => project.is_default)?.title ?? "Proctor"}</span>
-      </span>
-    </>
-  );
-  if (me.teams.length < 2) return <div className="team">{name}</div>;
-  const choose = (id: string) => {
-    chooseTeam(id);
-    void client.resetQueries();
-  };
-  return (
-    <Menu
-      label="Team"
-      button={
-        <button type="button" className="team" aria-label={`${me.team.title}, switch team`}>
-          {name}
-          <span className="words">
-            <Icon name="down" small />
-          </span>
-        </button>
-      }
-      items={me.teams.map((team) => ({ text: team.title, hint: team.id === me.team.id ? "now" : team.role, run: () => choose(team.id) }))}
-    />
   );
 }
 
@@ -192,7 +162,9 @@ function Top({ me, onSearch, onKeys }: { me: Me; onSearch: () => void; onKeys: (
       <button type="button" className="btn ghost icon" aria-label="Switch theme" title="Switch theme" onClick={flipTheme}>
         <Icon name="theme" />
       </button>
-      <Account me={me} onKeys={onKeys} />
+      <Suspense fallback={<span className="btn ghost icon" />}>
+        <Account me={me} onKeys={onKeys} />
+      </Suspense>
     </header>
   );
 }
@@ -213,51 +185,5 @@ function Crumbs() {
         ))}
       </ol>
     </nav>
-  );
-}
-
-const THEMES: Theme[] = ["system", "light", "dark"];
-const DENSITIES: Density[] = ["compact", "default", "comfortable"];
-
-function Account({ me, onKeys }: { me: Me; onKeys: () => void }) {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const theme = useTheme();
-  const density = useDensity();
-  const initials = (me.name || me.email).split(/[\s.@]+/).slice(0, 2).map((word) => word.charAt(0).toUpperCase()).join("");
-  const signOut = async () => {
-    await api("/auth/sign-out", { method: "POST" });
-    live.close();
-    client.clear();
-    void navigate("/sign-in");
-  };
-  return (
-    <Menu
-      label="Account"
-      button={
-        <button type="button" className="btn ghost icon" aria-label={`Account of ${me.name || me.email}`}>
-          <span className="grid size-[22px] place-items-center rounded-full bg-accent-soft text-11 font-semibold text-accent" style={{ borderRadius: "50%" }}>
-            {initials}
-          </span>
-        </button>
-      }
-      head={
-        <div className="px-2 py-1">
-          <div className="font-semibold">{me.name || me.email}</div>
-          <div className="text-12 text-text-3">
-            {me.email}, {me.team.role} of {me.team.title}
-          </div>
-        </div>
-      }
-      items={[
-        null,
-        ...THEMES.map((each) => ({ text: `Theme: ${each}`, hint: each === theme ? <Icon name="check" small /> : undefined, run: () => setTheme(each) })),
-        null,
-        ...DENSITIES.map((each) => ({ text: `Density: ${each}`, hint: each === density ? <Icon name="check" small /> : undefined, run: () => setDensity(each) })),
-        null,
-        { text: "Keys", hint: <kbd>?</kbd>, run: onKeys },
-        { text: "Sign out", run: () => void signOut() },
-      ]}
-    />
   );
 }
