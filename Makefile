@@ -17,7 +17,7 @@ check:
 fix:
 	@scripts/venv && scripts/page --packages --if-possible && exec scripts/fix
 bench:
-	@scripts/venv && exec $(PYTHON_RUN) -m bench
+	@scripts/venv && $(PYTHON_RUN) -m pip install --quiet --disable-pip-version-check -c requirements.lock -r bench/requirements.txt >&2 && exec $(PYTHON_RUN) -m bench
 page:
 	@scripts/page
 gsm8k:
