@@ -125,7 +125,9 @@ def upload(proctor: Instance, problems: list[dict[str, Any]]) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "tasks.json").write_text(json.dumps(list(rows(problems))), encoding="utf-8")
     command = [PEERS / PEER / "bin" / "hud", "sync", "tasks", TASKSET, "tasks.json", "--yes"]
-    subprocess.run(command, cwd=folder, env=hud_variables(proctor, folder), check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600)
+    subprocess.run(
+        command, cwd=folder, env=hud_variables(proctor, folder), check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600
+    )
 
 
 def hud_variables(proctor: Instance, home: Path) -> dict[str, str]:
@@ -156,7 +158,9 @@ def run(proctor: Instance, wanted: Wanted, system: str) -> Result:
     asked = {"taskset": TASKSET, "slugs": wanted.slugs, "agent": agent, "name": f"GSM8K {system}", "idempotency_key": f"gsm8k:{system}:{n}"}
     begun = time.monotonic()
     job = follow(proctor, proctor.post("/api/jobs", asked)["id"], system)
-    return Result(system, n, job["counts"]["graded"], job["mean_reward"], wanted.right(system), time.monotonic() - begun, job["sandbox"] or "-")
+    return Result(
+        system, n, job["counts"]["graded"], job["mean_reward"], wanted.right(system), time.monotonic() - begun, job["sandbox"] or "-"
+    )
 
 
 def follow(proctor: Instance, job_id: str, system: str) -> dict[str, Any]:

@@ -46,7 +46,9 @@ class Instance:
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Raises Refused."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}, method=method)
+        request = urllib.request.Request(
+            self.url + path, data, {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}, method=method
+        )
         try:
             with urllib.request.urlopen(request, timeout=60) as reply:
                 return json.load(reply)
