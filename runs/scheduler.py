@@ -61,14 +61,18 @@ class Scheduler:
 
 
 def admit(now: datetime) -> int:
-    """Dispatches what fits; returns how many."""
+    """Dispatches what fits; returns how many. A share that a job has no runs for is shared out again."""
     jobs = list(Job.objects.filter(may_have_queued=True).order_by("created_at").values_list("id", "max_concurrent")[:200])
     if not jobs:
         return 0
-    free = free_slots(now)
-    if free <= 0:
-        return 0
-    return sum(dispatch(job_id, share, now) for job_id, share in share_out(open_jobs(jobs, now), free))
+    free, hungry = free_slots(now), open_jobs(jobs, now)
+    sent = 0
+    while hungry and sent < free:
+        shares = share_out(hungry, free - sent)
+        used = {job_id: dispatch(job_id, share, now) for job_id, share in shares.items()}
+        sent += sum(used.values())
+        hungry = [OpenJob(job.id, job.room - used[job.id]) for job in hungry if used[job.id] == shares[job.id] < job.room]
+    return sent
 
 
 def free_slots(now: datetime) -> int:
@@ -87,8 +91,8 @@ def open_jobs(jobs: Sequence[tuple[uuid.UUID, int | None]], now: datetime) -> li
     return found
 
 
-def share_out(jobs: Sequence[OpenJob], free: int) -> list[tuple[uuid.UUID, int]]:
-    """Equal shares, older jobs first with what is left over; what a job cannot use goes to the others."""
+def share_out(jobs: Sequence[OpenJob], free: int) -> dict[uuid.UUID, int]:
+    """Equal shares, older jobs first with what is left over; what a job's cap keeps it from using goes to the others."""
     shares = dict.fromkeys((job.id for job in jobs), 0)
     hungry = list(jobs)
     while free > 0 and hungry:
@@ -100,7 +104,7 @@ def share_out(jobs: Sequence[OpenJob], free: int) -> list[tuple[uuid.UUID, int]]
                 continue
             shares[job.id] += 1
             free -= 1
-    return [(job_id, share) for job_id, share in shares.items() if share]
+    return shares
 
 
 def dispatch(job_id: uuid.UUID, share: int, now: datetime) -> int:
