@@ -102,7 +102,8 @@ def sandbox_of(version: EnvironmentVersion | None, image: str | None, task: Task
     if able.docker and image:
         pinned = version.image_id if version is not None and version.image_id and image == version.image and not sample else image
         spec = SandboxSpec(kind="docker", image=pinned, network=settings.PROCTOR_SANDBOX_NETWORK)
-        return replace(spec, cpu=task.cpu or spec.cpu, memory_mb=task.memory_mb or spec.memory_mb)
+        nested = version is not None and version.manifest.get("nested") is True
+        return replace(spec, cpu=task.cpu or spec.cpu, memory_mb=task.memory_mb or spec.memory_mb, nested=nested)
     if sample and version is not None and version.command:
         return SandboxSpec(kind="subprocess", command=tuple(version.command))
     if not able.docker:

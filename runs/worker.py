@@ -106,6 +106,8 @@ class WorkerProcess:
         await asyncio.gather(*self._duties, return_exceptions=True)
         await self.ledger.write(workers.release_all, self.id)
         if self.engine is not None:
+            with contextlib.suppress(RolloutFailed):  # another worker's containers are on it
+                await self.engine.remove_network(settings.PROCTOR_INSTANCE)
             await self.engine.close()
 
     async def _turn(self) -> None:

@@ -100,6 +100,7 @@ def _manifest(session: ControlSession, listing: str) -> dict[str, Any]:
     manifest = {
         "templates": [{"id": task.id, "description": task.description or "", "args": task.args or {}} for task in tasks],
         "capabilities": [capability.name for capability in said.capabilities],
+        "nested": any(capability.protocol == "ssh/2" for capability in said.capabilities),
         "env": {"name": said.env_name, "version": said.env_version},
     }
     return _without_nul(manifest)  # type: ignore[no-any-return]

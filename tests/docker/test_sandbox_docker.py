@@ -190,3 +190,14 @@ async def test_a_network_that_somebody_removed_is_made_again(engine, sample_imag
         await other.remove_network(instance)
     second = await engine.start(spec, labels)
     assert await second.remove()
+
+
+@pytest.mark.parametrize(("nested", "answer"), [(False, b"refused"), (True, b"made")])
+async def test_only_an_environment_with_a_workspace_may_make_a_user_namespace(engine, sample_image, labels, nested, answer):
+    text = "import ctypes; print('made' if ctypes.CDLL(None).unshare(0x10000000) == 0 else 'refused')"
+    sandbox = await engine.start(program(sample_image, text, nested=nested), labels)
+    try:
+        await ended(sandbox)
+        assert await sandbox.tail() == answer + b"\n"
+    finally:
+        assert await sandbox.remove()

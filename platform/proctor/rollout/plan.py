@@ -38,6 +38,8 @@ class SandboxSpec:
     cpu: float = 1.0
     memory_mb: int = 2048
     pids: int = 512
+    nested: bool = False
+    """The environment keeps a sandbox of its own inside (a `ssh/2` workspace): it gets HUD's system-call profile, not the engine's."""
     network: str | None = None
     """Name of a network that worker and sandbox share: then the address is the container's own. None: a published port on 127.0.0.1."""
 

@@ -26,6 +26,7 @@ from aiodocker.exceptions import DockerError
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.patience import finish
 from proctor.rollout.plan import SandboxSpec
+from proctor.rollout.seccomp import nested_profile
 
 log = logging.getLogger(__name__)
 
@@ -334,6 +335,9 @@ def _container_config(spec: SandboxSpec, labels: Mapping[str, str], network: _Ne
         "RestartPolicy": {"Name": "no"},
         "NetworkMode": network.name,
     }
+    if spec.nested:
+        host["SecurityOpt"].append(f"seccomp={nested_profile()}")
+        host["MaskedPaths"], host["ReadonlyPaths"] = [], []
     if not network.direct:
         host["PortBindings"] = {port: [{"HostIp": "127.0.0.1", "HostPort": ""}]}
     config: dict[str, Any] = {"Image": spec.image, "Labels": dict(labels), "ExposedPorts": {port: {}}, "HostConfig": host}
