@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-RATE_UNITS = ("/s",)
-
 
 @dataclass(frozen=True)
 class Line:
@@ -41,11 +39,13 @@ class Line:
 
 
 def line(
-    id: str, what: str, *, db: str, values: Sequence[float], unit: str, must: float, floor_values: Sequence[float] = (), k: float = 1.0
+    id: str, what: str, *, db: str, values: Sequence[float], unit: str, must: float,
+    floor_values: Sequence[float] = (), k: float = 1.0, more_is_better: bool | None = None,
 ) -> Line:
-    """The value is the median of `values`; a unit that ends in `/s` is a rate."""
+    """The value is the median of `values`; more of it is better when the unit ends in `/s`, or as told."""
     value, goal = statistics.median(values), must * k
-    ratio = goal / value if unit.endswith(RATE_UNITS) else value / goal
+    rate = unit.endswith("/s") if more_is_better is None else more_is_better
+    ratio = goal / value if rate else value / goal
     floor = statistics.median(floor_values) if floor_values else None
     return Line(
         id, what, db, len(values), value, unit, list(values), floor, list(floor_values), k, ratio, must, ratio <= 1, os.getloadavg()[0], commit()

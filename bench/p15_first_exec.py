@@ -1,0 +1,28 @@
+"""P15: from the request that starts a job to the first `tasks.start` in its container, idle system, one at a time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+
+from bench.engine_floor import run_floor
+from bench.hosted import first_step_at, floor_task, prepare, run_job
+from bench.lines import Line, line
+from bench.support import Bench
+
+REPEAT, BEYOND_MS = 9, 150
+
+
+def measure(bench: Bench) -> Iterator[Line]:
+    client, image = prepare(bench.server("postgres"))
+    run_job(client, runs=1, concurrency=1)
+    values, floor = [], []
+    for _ in range(REPEAT):
+        floor.append(run_floor(image, floor_task(), concurrency=1, total=1)[1][0] * 1000)
+        time.sleep(0.3)
+        began = time.time()
+        run = run_job(client, runs=1, concurrency=1)[1][0]
+        values.append((first_step_at(client, run["id"]) - began) * 1000)
+    what = f"from starting a job to the first tasks.start; must: {BEYOND_MS} ms beyond create, start and hello on the bare engine"
+    yield line("P15", what, db="postgres", values=values, unit="ms", must=statistics.median(floor) + BEYOND_MS, floor_values=floor)
