@@ -22,9 +22,9 @@ from typing import Any
 from bench.floor import FLOORS, PG_BIN, PG_USER
 
 sys.path.insert(0, str(FLOORS))
-import common  # noqa: E402
-import psutil  # noqa: E402
-from bench_db import Pg  # noqa: E402
+import common
+import psutil
+from bench_db import Pg
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY = "pk_bench_0123456789abcdef"

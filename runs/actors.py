@@ -15,9 +15,9 @@ from typing import Any
 import dramatiq
 from django.conf import settings
 from django.db import connections
+
 from proctor.rollout.engine import run_rollout
 from proctor.rollout.plan import Outcome, Phase, RolloutPlan, outcome_of
-
 from runs.actions import execution
 from runs.actions.spans import Fenced, Prepared, prepare, record_spans
 from runs.planning import CannotRun, plan_rollout

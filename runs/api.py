@@ -6,28 +6,28 @@ import uuid
 from typing import Any
 
 import msgspec
-from accounts.callers import Caller
 from django.core.files.storage import default_storage
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from proctor.wire.base import Page
-from proctor.wire.jobs import CancelOut, JobChange, JobIn, JobOut, JobPlanOut, Matrix, RunOut, RunRow, Steps, WorkersOut
-from proctor.wire.live import Ticket
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
-from web.bodies import parse_body
-from web.crypto import sign
-from web.pages import page_body, page_size, read_cursor
 
+from accounts.callers import Caller
+from proctor.wire.base import Page
+from proctor.wire.jobs import CancelOut, JobChange, JobIn, JobOut, JobPlanOut, Matrix, RunOut, RunRow, Steps, WorkersOut
+from proctor.wire.live import Ticket
 from runs.actions import jobs as job_actions
 from runs.queries import jobs as job_queries
 from runs.queries import live, platform, steps
 from runs.queries import runs as run_queries
 from runs.render import render_job, render_run, row_facts
 from tasksets.queries import resolve_reference
+from web.bodies import parse_body
+from web.crypto import sign
+from web.pages import page_body, page_size, read_cursor
 
 TICKET_S = 30
 

@@ -15,9 +15,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from accounts.callers import Caller
-from accounts.models import ApiKey, User
-from accounts.queries import caller_for_user
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -25,16 +22,19 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
-from proctor.wire.live import ClientFrame
 from pydantic import ValidationError
+
+from accounts.callers import Caller
+from accounts.models import ApiKey, User
+from accounts.queries import caller_for_user
+from proctor.wire.live import ClientFrame
+from runs.models import Lease
+from runs.queries import live
+from runs.tail import Outbox, Subscription, Tailer
 from web.crypto import unsign
 from web.errors import AppError, not_found, unauthorized
 from web.ids import parse_uuid
 from web.threads import in_reader, in_writer
-
-from runs.models import Lease
-from runs.queries import live
-from runs.tail import Outbox, Subscription, Tailer
 
 logger = logging.getLogger(__name__)
 FRAME_BYTES = 256_000
@@ -201,7 +201,7 @@ def caller_for_ticket(ticket: str) -> Caller:
 def still_allowed(caller: Caller) -> None:
     """Raises AppError when the person left the team, or the key was revoked."""
     user = User.objects.filter(id=caller.user_id, is_active=True).first()
-    if user is None or caller.key_id and ApiKey.objects.filter(id=caller.key_id, revoked_at__isnull=False).exists():
+    if user is None or (caller.key_id and ApiKey.objects.filter(id=caller.key_id, revoked_at__isnull=False).exists()):
         raise unauthorized("Access ended")
     caller_for_user(user, str(caller.team_id))
 

@@ -6,18 +6,14 @@ import uuid
 from typing import Any
 
 import msgspec
-from accounts.callers import Caller
-from accounts.http import endpoint
 from django.conf import settings
 from django.db.models import Q
 from django.http import HttpRequest
+
+from accounts.callers import Caller
+from accounts.http import endpoint
 from proctor.content import BadContent, parse_row
 from proctor.wire.jobs import AgentIn
-from web.bodies import parse_json, read_body
-from web.errors import AppError, invalid, problem
-from web.ids import parse_uuid
-from web.pages import offset, page_size
-
 from runs.actions import jobs as job_actions
 from runs.actions import reports
 from runs.actions.spans import prepare, record_spans
@@ -26,6 +22,10 @@ from runs.queries import jobs as job_queries
 from runs.queries import runs as run_queries
 from runs.queries import steps
 from runs.spans import BadBatch, parse_batch
+from web.bodies import parse_json, read_body
+from web.errors import AppError, invalid, problem
+from web.ids import parse_uuid
+from web.pages import offset, page_size
 
 RUN_STATUSES = ("completed", "error", "cancelled")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import uuid
 
-from accounts.models import Project, Team
 from django.db import models
 from django.db.models import Q
-from environments.models import EnvironmentVersion
 
+from accounts.models import Project, Team
+from environments.models import EnvironmentVersion
 from tasksets.models import TaskContent, Taskset, Version
 
 TERMINAL = ("completed", "error", "cancelled")

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 import msgspec
 from django.conf import settings
-from gateway.addresses import refuse_private
-from gateway.queries import Route, route_by_id
-from proctor.rollout.plan import Deadlines, Failure, ModelRoute, RolloutPlan, SandboxSpec
-from web.errors import AppError
 
 from environments.models import EnvironmentVersion
 from environments.queries import newest_ready
+from gateway.addresses import refuse_private
+from gateway.queries import Route, route_by_id
+from proctor.rollout.plan import Deadlines, Failure, ModelRoute, RolloutPlan, SandboxSpec
 from runs.models import Run
 from runs.queries.jobs import text_of
 from runs.taskrow import TaskFacts, read_task
+from web.errors import AppError
 
 EXPIRY_MARGIN_S = 900
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from proctor.wire.jobs import Counts, FailureGroup, JobOut, RunOut, RunRow, TasksetRef
 
+from proctor.wire.jobs import Counts, FailureGroup, JobOut, RunOut, RunRow, TasksetRef
 from runs.models import Job, Run
 from runs.outcomes import Tally
 from runs.queries.jobs import FailedAlike, JobFigures, text_of

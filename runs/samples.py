@@ -12,16 +12,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from django.conf import settings
+
 from accounts.callers import platform_caller
 from accounts.models import Team
 from accounts.queries import oldest_team
-from django.conf import settings
 from environments.actions import register_sample
 from proctor import samples
 from proctor.rollout.images import SampleImage, ensure_sample_image
 from proctor.rollout.sandbox import docker_client
 from proctor.wire.jobs import AgentIn, JobIn
-
 from runs.actions.jobs import start_job
 from runs.models import Job
 from tasksets.actions import upload

@@ -13,10 +13,10 @@ import uuid
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+
 from environments import claims
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import OurContainer
-
 from runs.actions import workers
 from runs.queries.platform import live_attempts
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 from django.utils import timezone
-from web.live import listening
-from web.threads import in_reader
 
 from runs.models import Run
 from runs.queries import live
 from runs.queries.steps import StepOut, read_steps
 from runs.render import row_facts
+from web.live import listening
+from web.threads import in_reader
 
 logger = logging.getLogger(__name__)
 TICK_S = 0.25
@@ -53,7 +53,7 @@ class Outbox:
     def put(self, number: int, seq: Any, event: bytes) -> None:
         if number in self.lagging:
             return
-        if len(self.waiting) >= MAX_WAITING or self.size + len(event) > MAX_WAITING_BYTES and self.waiting:
+        if len(self.waiting) >= MAX_WAITING or (self.size + len(event) > MAX_WAITING_BYTES and self.waiting):
             self.drop(number)
             return
         self.waiting.append((number, seq, event))

@@ -1,8 +1,8 @@
 """Addresses of runs, native and HUD's."""
 
-from accounts.http import methods
 from django.urls import path
 
+from accounts.http import methods
 from runs import api, hud
 
 urlpatterns = [

@@ -20,11 +20,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+
 from environments.builder import process_one
 from proctor import __version__
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import DockerEngine
-
 from runs import samples
 from runs.actions import execution, workers
 from runs.ledger import Ledger

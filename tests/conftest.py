@@ -10,11 +10,12 @@ from dataclasses import dataclass
 os.environ.setdefault("PROCTOR_DATA", tempfile.mkdtemp(prefix="proctor-test-"))
 
 import pytest
+from django.test import Client
+
 from accounts import actions
 from accounts.callers import Caller
 from accounts.models import Team, User
 from accounts.queries import caller_for_key, caller_for_user
-from django.test import Client
 
 PASSWORD = "correct horse battery"
 

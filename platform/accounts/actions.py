@@ -9,14 +9,14 @@ from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from web.crypto import sign
-from web.errors import AppError, invalid, not_found, problem
 
 from accounts.audit import audit
 from accounts.callers import ALL_SCOPES, Caller, platform_caller
 from accounts.models import ApiKey, Membership, Project, Team, User
 from accounts.names import handle_for, taken
 from accounts.queries import hash_key
+from web.crypto import sign
+from web.errors import AppError, invalid, not_found, problem
 
 MIN_GIVEN_KEY = 16
 

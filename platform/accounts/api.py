@@ -7,20 +7,20 @@ import uuid
 from django.contrib.auth import login, logout
 from django.middleware.csrf import get_token
 from drf_spectacular.utils import extend_schema
-from proctor import __version__
-from proctor.wire.accounts import KeyIn, KeyMade, KeyOut, Me, SignIn
-from proctor.wire.base import Page
 from rest_framework.decorators import api_view, authentication_classes, permission_classes
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from web.bodies import parse_body
-from web.errors import unauthorized
 
 from accounts import actions, queries, throttle
 from accounts.callers import Caller
 from accounts.models import User
 from accounts.render import render_key, render_membership, render_project
+from proctor import __version__
+from proctor.wire.accounts import KeyIn, KeyMade, KeyOut, Me, SignIn
+from proctor.wire.base import Page
+from web.bodies import parse_body
+from web.errors import unauthorized
 
 
 @extend_schema(request=SignIn, responses=Me)

@@ -13,11 +13,11 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
-from web.errors import unauthorized
 
 from accounts.callers import Caller
 from accounts.models import User
 from accounts.queries import caller_for_key, caller_for_user
+from web.errors import unauthorized
 
 MISSING = "Sign in, or send an API key as 'Authorization: Bearer <key>'"
 

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
-from web.errors import AppError
-from web.threads import in_reader, in_writer
 
 from accounts.authentication import caller_of
+from web.errors import AppError
+from web.threads import in_reader, in_writer
 
 View = Callable[..., Any]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
-from proctor.wire.base import WireOut
-from web.bodies import parse_body
-from web.errors import unauthorized
-from web.ids import known_uuid
-from web.pages import offset, page_size
 
 from accounts import actions, queries
 from accounts.callers import Caller
 from accounts.http import endpoint
 from accounts.models import Project
 from accounts.names import normalise
+from proctor.wire.base import WireOut
+from web.bodies import parse_body
+from web.errors import unauthorized
+from web.ids import known_uuid
+from web.pages import offset, page_size
 
 
 class ProjectIn(WireOut):

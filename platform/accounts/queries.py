@@ -10,11 +10,11 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password, make_password
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from web.crypto import unsign
-from web.errors import not_found, unauthorized
 
 from accounts.callers import SCOPES_OF_ROLE, Caller
 from accounts.models import ApiKey, Membership, Project, Team, User
+from web.crypto import unsign
+from web.errors import not_found, unauthorized
 
 BAD_KEY = "This API key is wrong, revoked or expired"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from proctor.wire.accounts import KeyOut, ProjectOut, TeamRef
-
 from accounts.models import ApiKey, Membership, Project
+from proctor.wire.accounts import KeyOut, ProjectOut, TeamRef
 
 
 def render_key(key: ApiKey) -> KeyOut:

@@ -15,13 +15,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from accounts import actions as accounts
-from accounts.models import Team, User
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+
+from accounts import actions as accounts
+from accounts.models import Team, User
 from gateway.actions import endpoint_from_text
 from web.errors import AppError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
+
 from runs.queries import newest_heartbeat_age_s
 from web.threads import in_reader
 

@@ -28,13 +28,13 @@ class Flow:
         self.open = asyncio.Event()
         self.open.set()
 
-    def pauseProducing(self) -> None:  # noqa: N802 (Twisted's name)
+    def pauseProducing(self) -> None:
         self.open.clear()
 
-    def resumeProducing(self) -> None:  # noqa: N802
+    def resumeProducing(self) -> None:
         self.open.set()
 
-    def stopProducing(self) -> None:  # noqa: N802
+    def stopProducing(self) -> None:
         self.open.set()
 
 

@@ -22,7 +22,7 @@ CSRF_TRUSTED_ORIGINS = [origin for origin in os.environ.get("PROCTOR_TRUSTED_ORI
 
 PROCTOR_HOST = os.environ.get("PROCTOR_HOST", "127.0.0.1")
 PROCTOR_PORT = int(os.environ.get("PROCTOR_PORT", "8000"))
-PROCTOR_PUBLIC_URL = os.environ.get("PROCTOR_PUBLIC_URL", f"http://{'127.0.0.1' if PROCTOR_HOST == '0.0.0.0' else PROCTOR_HOST}:{PROCTOR_PORT}")  # noqa: S104
+PROCTOR_PUBLIC_URL = os.environ.get("PROCTOR_PUBLIC_URL", f"http://{'127.0.0.1' if PROCTOR_HOST == '0.0.0.0' else PROCTOR_HOST}:{PROCTOR_PORT}")
 PROCTOR_SLOTS = int(os.environ.get("PROCTOR_SLOTS", str(4 * (os.cpu_count() or 2))))
 PROCTOR_REDIS_URL = os.environ.get("PROCTOR_REDIS_URL", "")
 PROCTOR_BROKER_URL = os.environ.get("PROCTOR_BROKER_URL", PROCTOR_REDIS_URL or "memory://")

@@ -4,10 +4,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.views.decorators.csrf import ensure_csrf_cookie
 from drf_spectacular.views import SpectacularJSONAPIView
-from web.errors import not_found
-from web.middleware import is_api_path
 
 from config import health, page
+from web.errors import not_found
+from web.middleware import is_api_path
 
 urlpatterns = [
     path("healthz", health.healthz),

@@ -6,6 +6,7 @@ from typing import Any
 
 from channels.routing import URLRouter
 from django.urls import path, re_path
+
 from runs.consumers import LiveConsumer
 
 

@@ -19,10 +19,10 @@ from django.conf import settings  # noqa: E402
 from dramatiq.asyncio import get_event_loop_thread  # noqa: E402
 from dramatiq.broker import Broker  # noqa: E402
 from dramatiq.middleware import Middleware  # noqa: E402
-from runs import actors  # noqa: E402, F401
-from runs.worker import close_worker, start_worker, stop_worker  # noqa: E402
 
 from config.parent import ask_for_death  # noqa: E402
+from runs import actors  # noqa: E402, F401
+from runs.worker import close_worker, start_worker, stop_worker  # noqa: E402
 
 
 class WorkerLife(Middleware):

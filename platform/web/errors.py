@@ -13,10 +13,11 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, JsonResponse
-from proctor.wire.errors import Problem
 from pydantic import ValidationError
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
+
+from proctor.wire.errors import Problem
 
 logger = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
-from proctor.rollout.plan import Failure, Outcome
-from web.live import hint_after_commit
 
+from proctor.rollout.plan import Failure, Outcome
 from runs.actions.reports import evaluation_of
 from runs.actions.spans import Fenced
 from runs.clock import database_now
 from runs.models import ACTIVE, Attempt, Job, Run
 from runs.outcomes import count
+from web.live import hint_after_commit
 
 LEASE_S = 30.0
 MAX_LOST = 3
@@ -57,9 +57,7 @@ def finish(run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
     evaluation = evaluation_of(outcome.evaluation_text)
     failure = outcome.failure
     counted = count(outcome.status, evaluation, None, failure.failure_class if failure else None)
-    if counted.counted == "graded":
-        blame, failure_class = None, None
-    elif counted.counted == "cancelled":
+    if counted.counted == "graded" or counted.counted == "cancelled":
         blame, failure_class = None, None
     else:
         failure_class = failure.failure_class if failure else counted.failure_class

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from accounts.callers import Caller
 from django.db import connection, transaction
 from django.db.models import F, Max
 from django.utils import timezone
-from web.ids import parse_uuid, wire_uuid
-from web.live import hint_after_commit
 
+from accounts.callers import Caller
 from runs.models import TERMINAL, Job, Run
 from runs.outcomes import count
 from tasksets.models import Version
 from tasksets.queries import find_pinned, find_task_content
+from web.ids import parse_uuid, wire_uuid
+from web.live import hint_after_commit
 
 
 @dataclass(frozen=True)

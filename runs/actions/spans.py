@@ -17,10 +17,10 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.utils import timezone
-from web.live import hint_after_commit
 
 from runs.models import Blob, BlobUse, Run, SpanSegment
 from runs.spans import Media, ParsedSpan
+from web.live import hint_after_commit
 
 SPANS_A_SEGMENT = 64
 INDEX_COLUMNS = (

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from accounts.callers import Caller
 from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet
 
-from web.errors import not_found
-from web.ids import parse_uuid
-
+from accounts.callers import Caller
 from runs.models import ACTIVE, Job, Run
 from runs.outcomes import Tally, job_state
-
+from web.errors import not_found
+from web.ids import parse_uuid
 
 
 @dataclass(frozen=True)

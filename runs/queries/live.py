@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from accounts.callers import Caller
 from django.utils import timezone
 
+from accounts.callers import Caller
 from runs.models import Job, Run
 from runs.queries.runs import ROW_FIELDS
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accounts.callers import Caller
 from django.db.models import Q, QuerySet
+
+from accounts.callers import Caller
+from runs.models import Job, Run
 from web.errors import not_found
 from web.ids import wire_uuid
-
-from runs.models import Job, Run
 
 ROW_FIELDS = (
     "wire_id", "revision", "task_index", "repeat", "slug", "group_id", "state", "counted", "reward", "failure_class", "blame", "error", "attempt", "created_at",

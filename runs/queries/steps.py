@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 import zstandard
-from accounts.callers import Caller
-from web.errors import not_found
 
+from accounts.callers import Caller
 from runs.actions.spans import blob_path
 from runs.models import Blob, Run, SpanIndex, SpanSegment
+from web.errors import not_found
 
 REPLY_BYTES = 4_000_000
 

@@ -4,8 +4,8 @@ import json
 import uuid
 
 import pytest
-from runs.models import Job, Run, SpanIndex
 
+from runs.models import Job, Run, SpanIndex
 from tests.support.jobs import a_job
 
 pytestmark = pytest.mark.django_db

@@ -4,9 +4,9 @@ import json
 import uuid
 
 import pytest
+
 from gateway.actions import endpoint_from_text
 from runs.models import Job, Run
-
 from tests.support.jobs import a_job, a_taskset, ready_environment
 
 pytestmark = pytest.mark.django_db

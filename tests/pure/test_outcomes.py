@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from runs.outcomes import Count, Tally, count, job_state
 
 TABLE = [

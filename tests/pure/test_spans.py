@@ -4,6 +4,7 @@ import base64
 import json
 
 import pytest
+
 from runs.spans import BadBatch, parse_batch, parse_span, parse_time
 
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
 from accounts import actions
 from accounts.models import Membership
-from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 
 class Command(BaseCommand):

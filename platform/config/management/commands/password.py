@@ -3,8 +3,9 @@
 import secrets
 from typing import Any
 
-from accounts import actions
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts import actions
 from web.errors import AppError
 
 
