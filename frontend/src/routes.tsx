@@ -1,24 +1,24 @@
 /** Every URL of the page, those that the HUD CLI prints included; each page is a chunk of its own. */
-import { lazy } from "react";
 import { Navigate, useLocation, useParams } from "react-router";
 import type { RouteObject } from "react-router";
 import { Shell } from "./shell/Shell";
 import { Broken, NotFound } from "./shell/Errors";
 import { dashed } from "./ui/formats";
+import { chunk } from "./ui/chunk";
 
-const Home = lazy(() => import("./home/Home"));
-const SignIn = lazy(() => import("./accounts/SignIn"));
-const ApiKeys = lazy(() => import("./accounts/ApiKeys"));
-const Tasksets = lazy(() => import("./tasksets/Tasksets"));
-const Taskset = lazy(() => import("./tasksets/Taskset"));
-const Task = lazy(() => import("./tasksets/Task"));
-const Jobs = lazy(() => import("./runs/Jobs"));
-const Job = lazy(() => import("./runs/Job"));
-const StartJob = lazy(() => import("./runs/StartJob"));
-const Run = lazy(() => import("./runs/Run"));
-const Environments = lazy(() => import("./environments/Environments"));
-const Environment = lazy(() => import("./environments/Environment"));
-const Models = lazy(() => import("./models/Models"));
+const Home = chunk(() => import("./home/Home"));
+const SignIn = chunk(() => import("./accounts/SignIn"));
+const ApiKeys = chunk(() => import("./accounts/ApiKeys"));
+const Tasksets = chunk(() => import("./tasksets/Tasksets"));
+const Taskset = chunk(() => import("./tasksets/Taskset"));
+const Task = chunk(() => import("./tasksets/Task"));
+const Jobs = chunk(() => import("./runs/Jobs"));
+const Job = chunk(() => import("./runs/Job"));
+const StartJob = chunk(() => import("./runs/StartJob"));
+const Run = chunk(() => import("./runs/Run"));
+const Environments = chunk(() => import("./environments/Environments"));
+const Environment = chunk(() => import("./environments/Environment"));
+const Models = chunk(() => import("./models/Models"));
 
 /** Hex and dashed ids name the same object; the page has one address for it. */
 function OneSpelling({ children }: { children: React.ReactNode }) {
@@ -27,7 +27,7 @@ function OneSpelling({ children }: { children: React.ReactNode }) {
   const proper = dashed(id);
   return proper === id ? children : <Navigate to={pathname.replace(id, proper) + search + hash} replace />;
 }
-const byId = (page: React.ReactNode) => <OneSpelling>{page}</OneSpelling>;
+const byId = (element: React.ReactNode) => <OneSpelling>{element}</OneSpelling>;
 
 export const routes: RouteObject[] = [
   { path: "/sign-in", element: <SignIn /> },

@@ -51,15 +51,24 @@ async function send(path: string, call: Call): Promise<Response> {
   const team = chosenTeam();
   if (team) headers.set("X-Team", team);
   const body = call.raw ?? (call.body === undefined ? null : JSON.stringify(call.body));
-  let response: Response;
-  try {
-    response = await fetch(address(path, call.query), { method: call.method ?? "GET", headers, body, credentials: "same-origin", signal: call.signal ?? null });
-  } catch (reason) {
-    if (reason instanceof DOMException && reason.name === "AbortError") throw reason;
-    throw new ApiError(0, "offline", "The server did not answer. Check that it is running, then try again.");
-  }
+  const method = call.method ?? "GET";
+  const response = await persist(() => fetch(address(path, call.query), { method, headers, body, credentials: "same-origin", signal: call.signal ?? null }), method === "GET" ? READ_TRIES : 1);
   if (!response.ok) throw await errorOf(response);
   return response;
+}
+
+const READ_TRIES = 3;
+
+/** Browsers drop requests when a network interface comes or goes, and a container that starts beside them is one: reads are tried again. */
+async function persist(attempt: () => Promise<Response>, tries: number): Promise<Response> {
+  try {
+    return await attempt();
+  } catch (reason) {
+    if (reason instanceof DOMException && reason.name === "AbortError") throw reason;
+    if (tries <= 1) throw new ApiError(0, "offline", "The server did not answer. Check that it is running, then try again.");
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    return persist(attempt, tries - 1);
+  }
 }
 
 async function errorOf(response: Response): Promise<ApiError> {

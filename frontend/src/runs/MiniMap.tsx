@@ -10,6 +10,8 @@ import type { Cell } from "./words";
 import { cellOf } from "./words";
 
 const HEIGHT = 28;
+/** Pixels a task takes at most. */
+const WIDEST = 14;
 
 /** Failed outranks running, which outranks the lowest reward. */
 const rank = (cell: Cell) => (cell.kind === "fail" ? 5 : cell.kind === "run" ? 4 : cell.kind === "reward" ? 3 - cell.fill : cell.kind === "pen" ? 1 : 0.5);
@@ -49,7 +51,7 @@ export function MiniMap({ rows, repeats, range, onPick }: Props) {
   const share = (n: number) => `${(n / rows.length) * 100}%`;
   return (
     <div className="flex-none px-6 pb-2 max-md:px-4">
-      <div className="relative h-7 cursor-pointer touch-none" onPointerDown={pick} onPointerMove={pick}>
+      <div className="relative h-7 cursor-pointer touch-none" style={{ maxWidth: rows.length * WIDEST }} onPointerDown={pick} onPointerMove={pick}>
         <canvas ref={canvas} className="block h-7 w-full" role="img" aria-label={`Overview of ${plural(rows.length, "task")}, ${plural(repeats, "repeat")} each; the same as the table below`} />
         <span
           aria-hidden="true"

@@ -311,9 +311,11 @@ function Meta({ run }: { run: RunOut }) {
       <span>
         <Icon name="clock" /> <Age since={run.started_at} until={run.ended_at} />
       </span>
-      <span className="tnum">
-        <Icon name="hash" /> {count(run.total_tokens)} tokens
-      </span>
+      {run.total_tokens !== null && (
+        <span className="tnum">
+          <Icon name="hash" /> {count(run.total_tokens)} tokens
+        </span>
+      )}
       {run.cost_usd !== null && (
         <span className="tnum">
           <Icon name="money" /> {money(run.cost_usd)}

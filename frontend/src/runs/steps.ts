@@ -108,6 +108,7 @@ function finish(read: Read, payload: Obj): Read {
       break;
     }
     case "user": {
+      read.seconds = null;
       read.blocks = list(payload["messages"]).filter(isObj).flatMap((message) => (Array.isArray(message["content"]) ? message["content"] : [message["content"]])).map(blockOf);
       read.title = firstWords(read.blocks) ?? "Prompt";
       break;

@@ -1,6 +1,6 @@
 /** The frame of every page: side bar, breadcrumb, command menu, theme, account, live bar. Signed-out people go to sign-in and come back. */
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { Link, Navigate, Outlet, useLocation, useNavigate } from "react-router";
 import { ApiError } from "../api/client";
 import { jobsQuery, meQuery, workersQuery } from "../api/queries";
@@ -12,6 +12,7 @@ import { Icon } from "../ui/Icon";
 import { shownKeys, useKeys } from "../ui/keys";
 import { Boundary, Failed, Skeleton } from "../ui/Notices";
 import { useCrumbs } from "../ui/Page";
+import { chunk } from "../ui/chunk";
 import { Toasts, toast } from "../ui/toast";
 import { useRows } from "../ui/useRows";
 import { ConnectionBar } from "./ConnectionBar";
@@ -20,10 +21,10 @@ import { flipTheme, toggleSide } from "./preferences";
 import { TeamName } from "./Team";
 
 /** Menus and dialogs come after the first paint: until then their buttons stand there, without effect. */
-const Account = lazy(() => import("./Account").then((module) => ({ default: module.Account })));
-const TeamSwitch = lazy(() => import("./Account").then((module) => ({ default: module.TeamSwitch })));
-const KeysHelp = lazy(() => import("./KeysHelp").then((module) => ({ default: module.KeysHelp })));
-const CommandMenu = lazy(() => import("./CommandMenu").then((module) => ({ default: module.CommandMenu })));
+const Account = chunk(async () => ({ default: (await import("./Account")).Account }));
+const TeamSwitch = chunk(async () => ({ default: (await import("./Account")).TeamSwitch }));
+const KeysHelp = chunk(async () => ({ default: (await import("./KeysHelp")).KeysHelp }));
+const CommandMenu = chunk(async () => ({ default: (await import("./CommandMenu")).CommandMenu }));
 
 export function Shell() {
   const me = useQuery(meQuery);
