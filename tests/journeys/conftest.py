@@ -42,6 +42,13 @@ def kind_settings(kind: str, request: pytest.FixtureRequest) -> Iterator[dict[st
         yield settings
 
 
+@pytest.fixture(scope="module")
+def scaled_instance_settings(postgres_url: str, redis_url: str) -> Iterator[dict[str, str]]:
+    """The same, for a server that a module shares."""
+    with services.scaled_settings(postgres_url, redis_url) as settings:
+        yield settings
+
+
 @pytest.fixture
 def server(tmp_path: Path, kind_settings: dict[str, str]) -> Iterator[Server]:
     """A started instance that runs the shipped sample as plain processes: no engine needed."""
