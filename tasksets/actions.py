@@ -195,11 +195,12 @@ def _count_environments(head: Version | None, plan: Plan, given: Upload) -> dict
 
 
 def _write_contents(team_id: uuid.UUID, plan: Plan, given: Upload) -> None:
-    """Before the transaction, in batches of their own: a content that no version uses yet harms nobody. The first text of an id stays."""
+    """Before the transaction, in batches of their own: a content that no version uses yet harms nobody. The first text of an id stays.
+    In the order of their ids, so that two uploads never wait for each other."""
     tasks: dict[str, content.TaskText] = {}
     for line in [*plan.created, *plan.updated]:
         tasks.setdefault(given.tasks[line].content_id, given.tasks[line])
-    for part in bulk.batches(tasks.values()):
+    for part in bulk.batches(tasks[content_id] for content_id in sorted(tasks)):
         rows = [(queries.content_key(team_id, task.content_id), team_id, task.content_id, task.text) for task in part]
         with transaction.atomic():
             bulk.insert(TaskContent, ("id", "team_id", "content_id", "text"), rows, on=("team_id", "content_id"))
@@ -210,7 +211,8 @@ def _commit(caller: Caller, target: Target, draft: Draft, plan: Plan, given: Upl
     with transaction.atomic():
         taskset = _lock(caller, target, draft.head)
         if plan.is_change:
-            chunks = [Chunk(team_id=caller.team_id, chunk_id=chunk.id, text=chunk.text.decode()) for chunk in draft.chunks]
+            ordered = sorted(draft.chunks, key=lambda chunk: chunk.id)
+            chunks = [Chunk(team_id=caller.team_id, chunk_id=chunk.id, text=chunk.text.decode()) for chunk in ordered]
             Chunk.objects.bulk_create(chunks, ignore_conflicts=True)
             draft.version.taskset = taskset
             draft.version.save(force_insert=True)
@@ -237,8 +239,8 @@ def _lock(caller: Caller, target: Target, head: Version | None) -> Taskset:
 
 def _write_head(taskset: Taskset, lines: Sequence[bytes], plan: Plan, given: Upload) -> None:
     rows = HeadTask.objects.filter(taskset=taskset)
-    for part in bulk.batches(versions.slug_of(line) for line in plan.removed):
-        rows.filter(slug__in=part).delete()
+    for slugs in bulk.batches(versions.slug_of(line) for line in plan.removed):
+        rows.filter(slug__in=slugs).delete()
     for move in versions.moves(lines, plan.entries):
         rows.filter(position__range=(move.first, move.last)).update(position=-F("position") - move.by - 1)
     rows.filter(position__lt=0).update(position=-F("position") - 1)

@@ -10,11 +10,11 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.authentication import signed_in
 from accounts.callers import Caller
 from proctor.wire.base import Page
 from proctor.wire.tasksets import TaskOut, TaskRow, TasksetChange, TasksetIn, TasksetOut, UploadMode, UploadOut, VersionOut
 from tasksets import actions, queries
-from tasksets.models import Version
 from tasksets.queries import Pinned
 from tasksets.render import render_row, render_task, render_taskset, render_upload, render_version
 from tasksets.serving import export_view
@@ -31,7 +31,7 @@ SEARCH = OpenApiParameter("q", str)
 @extend_schema(methods=["POST"], request=TasksetIn, responses={201: TasksetOut})
 @api_view(["GET", "POST"])
 def tasksets(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     if request.method == "GET":
         return _list(request, caller)
     caller.require("write")
@@ -66,8 +66,7 @@ def _moment(text: Any) -> Any:
 @extend_schema(methods=["PATCH"], request=TasksetChange, responses=TasksetOut)
 @api_view(["GET", "PATCH"])
 def taskset(request: Request, ref: str) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     found = queries.resolve_reference(caller, ref)
     if request.method == "GET":
         return Response(render_taskset(found.taskset).model_dump(mode="json"))
@@ -80,8 +79,7 @@ def taskset(request: Request, ref: str) -> Response:
 @extend_schema(parameters=PAGING, responses=Page[VersionOut])
 @api_view(["GET"])
 def versions(request: Request, ref: str) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     taskset = queries.resolve_reference(caller, ref).taskset
     found = queries.find_versions(taskset).defer("chunk_ids", "parent__chunk_ids")
     after = read_cursor(request._request, 1)
@@ -102,8 +100,7 @@ def _whole(value: Any) -> int:
 @extend_schema(responses=VersionOut)
 @api_view(["GET"])
 def version(request: Request, ref: str, number: int) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     found = queries.get_version(queries.resolve_reference(caller, ref).taskset, number)
     return Response(render_version(found).model_dump(mode="json"))
 
@@ -111,8 +108,7 @@ def version(request: Request, ref: str, number: int) -> Response:
 @extend_schema(parameters=[SEARCH, *PAGING], responses=Page[TaskRow])
 @api_view(["GET"])
 def tasks(request: Request, ref: str) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     version = queries.resolve_reference(caller, ref).version
     if version is None:
         return Response(page_body([], None, 0))
@@ -125,13 +121,12 @@ def tasks(request: Request, ref: str) -> Response:
 @extend_schema(responses=TaskOut)
 @api_view(["GET"])
 def task(request: Request, ref: str, slug: str) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     version = queries.resolve_reference(caller, ref).version
     found = queries.find_task_content(version, slug) if version else None
     if version is None or found is None:
         raise not_found("Task")
-    return Response(render_task(found, cast(Version, version)).model_dump(mode="json"))
+    return Response(render_task(found, version).model_dump(mode="json"))
 
 
 @extend_schema(
@@ -141,8 +136,7 @@ def task(request: Request, ref: str, slug: str) -> Response:
 )
 @api_view(["POST"])
 def upload(request: Request, ref: str) -> Response:
-    caller: Caller = request.user
-    caller.require("write")
+    caller = signed_in(request, "write")
     found = _unpinned(queries.resolve_reference(caller, ref))
     mode = request.GET.get("mode", "merge")
     if mode not in get_args(UploadMode):

@@ -1,4 +1,7 @@
-"""Many rows in one statement, without the ORM's cost per row: only for contents and head tasks, only called by actions."""
+"""Many rows in one statement, without the ORM's cost per row: only for contents and head tasks, only called by actions.
+
+A statement takes a batch at most: SQLite allows 32,766 values in one.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,13 @@ def insert(
     """Inserts; where `on` clashes, sets the columns of `update`, or keeps what is there when there are none."""
     if not rows:
         return
-    names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join(["%s"] * len(columns))
-    keys, sets = ", ".join(f'"{name}"' for name in on), ", ".join(f'"{name}" = excluded."{name}"' for name in update)
+    names, keys = (", ".join(f'"{name}"' for name in some) for some in (columns, on))
+    sets = ", ".join(f'"{name}" = excluded."{name}"' for name in update)
+    marks = ", ".join(["(" + ", ".join(["%s"] * len(columns)) + ")"] * len(rows))
     then = f"DO UPDATE SET {sets}" if update else "DO NOTHING"
-    sql = f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES ({marks}) ON CONFLICT ({keys}) {then}'  # noqa: S608
+    sql = f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES {marks} ON CONFLICT ({keys}) {then}'  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.executemany(sql, [[_value(value) for value in row] for row in rows])
+        cursor.execute(sql, [_value(value) for row in rows for value in row])
 
 
 def _value(value: Any) -> Any:
