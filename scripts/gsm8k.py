@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -120,20 +121,20 @@ def rows(problems: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def upload(proctor: Instance, problems: list[dict[str, Any]]) -> None:
-    """`hud sync tasks`, as anyone would type it. Raises CalledProcessError."""
-    folder = DATA / "hud"
-    folder.mkdir(exist_ok=True)
-    (folder / "tasks.json").write_text(json.dumps(list(rows(problems))), encoding="utf-8")
-    command = [PEERS / PEER / "bin" / "hud", "sync", "tasks", TASKSET, "tasks.json", "--yes"]
-    subprocess.run(
-        command, cwd=folder, env=hud_variables(proctor, folder), check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600
-    )
+    """`hud sync tasks`, as anyone would type it; in a folder that is thrown away, since the CLI ties one to its server's address."""
+    with tempfile.TemporaryDirectory(prefix="hud-") as folder:
+        Path(folder, "tasks.json").write_text(json.dumps(list(rows(problems))), encoding="utf-8")
+        command = [PEERS / PEER / "bin" / "hud", "sync", "tasks", TASKSET, "tasks.json", "--yes"]
+        variables = hud_variables(proctor, folder)
+        done = subprocess.run(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600)
+    if done.returncode:
+        raise SystemExit(f"`hud sync tasks` ended with {done.returncode}")
 
 
-def hud_variables(proctor: Instance, home: Path) -> dict[str, str]:
+def hud_variables(proctor: Instance, home: str) -> dict[str, str]:
     url = proctor.url
     return {
-        **os.environ, "HOME": str(home), "HUD_API_URL": url, "HUD_TELEMETRY_URL": f"{url}/v3/api", "HUD_WEB_URL": url, "HUD_RUNTIME_URL": url,
+        **os.environ, "HOME": home, "HUD_API_URL": url, "HUD_TELEMETRY_URL": f"{url}/v3/api", "HUD_WEB_URL": url, "HUD_RUNTIME_URL": url,
         "HUD_GATEWAY_URL": f"{url}/gateway", "HUD_RL_URL": f"{url}/rl", "HUD_API_KEY": proctor.key, "HUD_SKIP_VERSION_CHECK": "1",
         "HUD_CLI_ANALYTICS_ENABLED": "false", "NO_COLOR": "1",
     }  # fmt: skip

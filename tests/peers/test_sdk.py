@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ def reported_job(server: Server, word: str, number: int) -> dict[str, Any] | Non
     return found[0] if len(found) == 1 and found[0]["counts"]["running"] == number else None
 
 
-def watch(server: Server, topic: str, after: str) -> ClientConnection:
+@contextlib.contextmanager
+def watching(server: Server, topic: str, after: str) -> Iterator[ClientConnection]:
     ticket = server.post("/api/ws-ticket")["ticket"]
-    socket = connect(f"ws://127.0.0.1:{server.port}/ws?ticket={ticket}")
-    socket.send(json.dumps({"op": "sub", "id": 1, "topic": topic, "after": after}))
-    return socket
+    with connect(f"ws://127.0.0.1:{server.port}/ws?ticket={ticket}") as socket:
+        socket.send(json.dumps({"op": "sub", "id": 1, "topic": topic, "after": after}))
+        yield socket
 
 
 def states_until_all(socket: ClientConnection, runs: int, last: str) -> dict[str, list[str]]:
@@ -52,7 +54,7 @@ def test_a_local_run_is_seen_live_while_it_runs(sdk: Sdk, server: Server, tmp_pa
         (task, repeat, "running") for task in (0, 1) for repeat in (0, 1)
     ]
 
-    with watch(server, f"job:{job['id']}", snapshot["seq"]) as socket:
+    with watching(server, f"job:{job['id']}", snapshot["seq"]) as socket:
         gate.touch()
         seen = states_until_all(socket, 4, "completed")
     told = sdk.result(process)
@@ -70,7 +72,7 @@ def test_a_right_answer_before_a_timeout_counts_as_graded(sdk: Sdk, run_of: RunO
     assert (told["status"], told["reward"]) == ("error", 1.0)
     run = run_of(told["id"])
     assert (run["state"], run["counted"], run["reward"], run["stop_reason"]) == ("error", "graded", 1.0, "timeout")
-    assert "timed out" in run["full_error"] and json.dumps(run["evaluation"])
+    assert "timed out" in run["full_error"] and json.loads(run["evaluation"])["score"] == 1.0
 
 
 def test_ctrl_c_of_a_hosted_run_cancels_it_and_leaves_no_container(sdk: Sdk, server: Server, model: FakeModel) -> None:
