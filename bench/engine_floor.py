@@ -27,12 +27,25 @@ class Task:
     args: dict[str, Any]
 
 
-async def rollout(docker: aiodocker.Docker, image: str, task: Task) -> float:
-    """One whole life; returns the seconds from the beginning until the task could be started."""
+@dataclass(frozen=True)
+class Life:
+    """Seconds from the beginning: the engine says it runs; it answered `hello`."""
+
+    started: float
+    ready: float
+
+
+async def rollout(docker: aiodocker.Docker, image: str, task: Task) -> Life:
     began = time.perf_counter()
-    config = {"Image": image, "Labels": {LABEL: "1"}, "ExposedPorts": {PORT: {}}, "HostConfig": {"PortBindings": {PORT: [{"HostIp": "127.0.0.1", "HostPort": ""}]}}}
+    config = {
+        "Image": image,
+        "Labels": {LABEL: "1"},
+        "ExposedPorts": {PORT: {}},
+        "HostConfig": {"PortBindings": {PORT: [{"HostIp": "127.0.0.1", "HostPort": ""}]}},
+    }
     container = await docker.containers.create(config, name=f"bench-{uuid.uuid4().hex[:12]}")
     await container.start()
+    started = time.perf_counter() - began
     shown = await container.show()
     control = await connect("127.0.0.1", int(shown["NetworkSettings"]["Ports"][PORT][0]["HostPort"]))
     ready = time.perf_counter() - began
@@ -41,22 +54,22 @@ async def rollout(docker: aiodocker.Docker, image: str, task: Task) -> float:
     control.writer.close()
     await container.kill()
     await container.delete(force=True)
-    return ready
+    return Life(started, ready)
 
 
-async def rollouts(image: str, task: Task, *, concurrency: int, total: int) -> tuple[float, list[float]]:
-    """Seconds for all, and each one's seconds until ready."""
+async def rollouts(image: str, task: Task, *, concurrency: int, total: int) -> tuple[float, list[Life]]:
+    """Seconds for all, and each one's life."""
     gate = asyncio.Semaphore(concurrency)
 
-    async def one(docker: aiodocker.Docker) -> float:
+    async def one(docker: aiodocker.Docker) -> Life:
         async with gate:
             return await rollout(docker, image, task)
 
     async with aiodocker.Docker() as docker:
         began = time.perf_counter()
         try:
-            ready = await asyncio.gather(*(one(docker) for _ in range(total)))
-            return time.perf_counter() - began, list(ready)
+            lives = await asyncio.gather(*(one(docker) for _ in range(total)))
+            return time.perf_counter() - began, list(lives)
         finally:
             await remove_left(docker)
 
@@ -66,5 +79,5 @@ async def remove_left(docker: aiodocker.Docker) -> None:
         await container.delete(force=True)
 
 
-def run_floor(image: str, task: Task, *, concurrency: int, total: int) -> tuple[float, list[float]]:
+def run_floor(image: str, task: Task, *, concurrency: int, total: int) -> tuple[float, list[Life]]:
     return asyncio.run(rollouts(image, task, concurrency=concurrency, total=total))

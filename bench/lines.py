@@ -39,8 +39,16 @@ class Line:
 
 
 def line(
-    id: str, what: str, *, db: str, values: Sequence[float], unit: str, must: float,
-    floor_values: Sequence[float] = (), k: float = 1.0, more_is_better: bool | None = None,
+    id: str,
+    what: str,
+    *,
+    db: str,
+    values: Sequence[float],
+    unit: str,
+    must: float,
+    floor_values: Sequence[float] = (),
+    k: float = 1.0,
+    more_is_better: bool | None = None,
 ) -> Line:
     """The value is the median of `values`; more of it is better when the unit ends in `/s`, or as told."""
     value, goal = statistics.median(values), must * k
@@ -65,5 +73,7 @@ def commit() -> str:
     """The commit that is measured; `+` when files of the product differ from it."""
     root = Path(__file__).resolve().parents[1]
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
-    changed = subprocess.run(["git", "status", "--porcelain", "-uno", "platform", "tasksets", "runs"], cwd=root, capture_output=True, text=True)
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", "-uno", "platform", "tasksets", "runs"], cwd=root, capture_output=True, text=True
+    )
     return (head or "unknown") + ("+" if changed.stdout.strip() else "")

@@ -31,7 +31,9 @@ def measure(bench: Bench) -> Iterator[Line]:
 
 def through_sdk(server: Proctor, db: str, name: str) -> Line:
     with static_copy(server, name) as floor_url:
-        seconds = run_hud("sdk_fetch.py", {"urls": {"floor": floor_url, "product": server.url}, "name": name, "repeat": REPEAT, "tasks": TASKS})
+        seconds = run_hud(
+            "sdk_fetch.py", {"urls": {"floor": floor_url, "product": server.url}, "name": name, "repeat": REPEAT, "tasks": TASKS}
+        )
     floor = sorted(seconds["floor"])[REPEAT // 2]
     what = "fetch of 10,000 tasks by name through the SDK; must: 1.15x the same call against a static byte server"
     return line("P2", what, db=db, values=seconds["product"], unit="s", must=1.15 * floor, floor_values=seconds["floor"])
@@ -88,5 +90,3 @@ def record(port: int, path: str) -> tuple[dict[str, str], str]:
     reply = connection.getresponse()
     headers = {key.lower(): value for key, value in reply.getheaders() if key.lower() in KEPT_HEADERS}
     return headers, base64.b64encode(reply.read()).decode()
-
-

@@ -29,4 +29,13 @@ def measure(bench: Bench) -> Iterator[Line]:
             values.append(time.perf_counter() - began)
             if done["tasks_updated"] != CHANGED:
                 raise RuntimeError(f"{done['tasks_updated']} tasks changed instead of {CHANGED}")
-        yield line("P5", "new version with 1 % of 10,000 tasks changed", db=db, values=values, unit="s", must=0.5, floor_values=copy_floor_s(), k=copy_k())
+        yield line(
+            "P5",
+            "new version with 1 % of 10,000 tasks changed",
+            db=db,
+            values=values,
+            unit="s",
+            must=0.5,
+            floor_values=copy_floor_s(),
+            k=copy_k(),
+        )

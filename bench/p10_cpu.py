@@ -16,7 +16,9 @@ def measure(bench: Bench) -> Iterator[Line]:
     server = bench.server("postgres")
     burst(server, clients=1, batches=10)
     values = [cpu_ms_a_span(server) for _ in range(REPEAT)]
-    yield line("P10", "CPU per span, web and worker", db="postgres", values=values, unit="ms", must=0.2, floor_values=span_floor(), k=1 / span_k())
+    yield line(
+        "P10", "CPU per span, web and worker", db="postgres", values=values, unit="ms", must=0.2, floor_values=span_floor(), k=1 / span_k()
+    )
 
 
 def cpu_ms_a_span(server: Proctor) -> float:

@@ -40,7 +40,7 @@ def postgres(folder: Path) -> list[psutil.Process]:
 def pss_mb(processes: Iterable[psutil.Process]) -> float:
     total = 0
     for process in processes:
-        for text in open(f"/proc/{process.pid}/smaps_rollup").read().split("\n"):
+        for text in Path(f"/proc/{process.pid}/smaps_rollup").read_text().split("\n"):
             if text.startswith("Pss:"):
                 total += int(text.split()[1])
     return total * 1024 / 1e6

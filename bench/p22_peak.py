@@ -18,7 +18,10 @@ TASKS = 10_000
 def measure(bench: Bench) -> Iterator[Line]:
     body = json.dumps({"taskset_name": "peak", "tasks": rows(TASKS)}).encode()
     works: dict[str, tuple[Callable[[Proctor], object], float]] = {
-        f"an upload of {TASKS:,} tasks in one request and their fetch, less 3x the body": (lambda server: upload_and_fetch(server, body), 3 * len(body) / 1e6),
+        f"an upload of {TASKS:,} tasks in one request and their fetch, less 3x the body": (
+            lambda server: upload_and_fetch(server, body),
+            3 * len(body) / 1e6,
+        ),
         "the ingest of 5,000 spans": (lambda server: burst(server, clients=1, batches=50), 0.0),
     }
     for what, (work, allowed_mb) in works.items():

@@ -144,7 +144,8 @@ class Bench:
 def rows(count: int, changed: int = 0) -> list[dict[str, Any]]:
     """Tasks of about 1 KB; the first `changed` differ from the plain ones."""
     return [
-        {"name": f"task-{i:06}", "env": {"name": "bench"}, "task_id": "solve", "args": common.example(i, rev=1 if i < changed else 0)} for i in range(count)
+        {"name": f"task-{i:06}", "env": {"name": "bench"}, "task_id": "solve", "args": common.example(i, rev=1 if i < changed else 0)}
+        for i in range(count)
     ]
 
 
