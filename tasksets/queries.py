@@ -6,7 +6,7 @@ A reference is `name`, an id of a taskset or version, or one of these with `@num
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -170,10 +170,16 @@ def _numbered(version: Version, wanted: set[bytes] | None, start: int) -> Iterat
 
 def _read_tasks(team_id: uuid.UUID, numbered: Sequence[tuple[int, bytes]]) -> Iterator[VersionTask]:
     keys = [content_key(team_id, versions.content_id_of(line)) for _position, line in numbered]
-    texts = dict(TaskContent.objects.filter(id__in=set(keys)).values_list("id", "text"))
+    texts = content_texts(keys)
     for (position, line), key in zip(numbered, keys, strict=True):
         task = content.read_stored(texts[key])
         yield VersionTask(position, versions.slug_of(line), key, versions.content_id_of(line), task.env, task.id, texts[key])
+
+
+def content_texts(keys: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The stored texts of at most a batch of contents."""
+    wanted = set(keys)
+    return dict(TaskContent.objects.filter(id__in=wanted).values_list("id", "text")) if wanted else {}
 
 
 def missing_slugs(version: Version, slugs: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from proctor.content import read_stored
 from proctor.wire.tasksets import TaskOut, TaskRow, TasksetOut, UploadOut, VersionOut
-from tasksets.actions import Uploaded
+from tasksets.commits import Uploaded
 from tasksets.models import Taskset, Version
 from tasksets.queries import VersionTask
 

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.callers import Caller
-from tasksets import actions
+from tasksets import actions, commits
 from tasksets.models import HeadTask, Taskset, Version
 from tests.support.tasksets import Api, body_of, row
 
@@ -255,7 +255,7 @@ def test_a_viewers_key_may_read_but_not_write(api: Api, ada: Any) -> None:
 def test_an_upload_that_another_overtakes_is_planned_again(api: Api, ada: Caller, monkeypatch: pytest.MonkeyPatch, new: bool) -> None:
     if not new:
         api.upload("s", row("a"))
-    write_contents, overtaken = actions._write_contents, []
+    write_contents, overtaken = commits._write_contents, []
 
     def other_upload_first(*args: Any) -> None:
         if not overtaken:
@@ -263,7 +263,7 @@ def test_an_upload_that_another_overtakes_is_planned_again(api: Api, ada: Caller
             actions.upload(ada, name="s", body=json.dumps({"tasks": [row("b"), row("c", args={"n": 1})]}).encode())
         write_contents(*args)
 
-    monkeypatch.setattr(actions, "_write_contents", other_upload_first)
+    monkeypatch.setattr(commits, "_write_contents", other_upload_first)
     done = actions.upload(ada, name="s", body=json.dumps({"tasks": [row("c", args={"n": 2}), row("d")]}).encode())
     assert (done.created, done.updated) == (1, 1), "counted against what the other one left"
     assert api.slugs("s") == (["b", "c", "d"] if new else ["a", "b", "c", "d"])
