@@ -14,5 +14,7 @@ class ConfigApp(AppConfig):
         import dramatiq
 
         from config.broker import make_broker
+        from config.postgres import watch_connections
 
         dramatiq.set_broker(make_broker())
+        watch_connections()
