@@ -15,6 +15,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.authentication import signed_in
 from accounts.callers import Caller
 from proctor.wire.base import Page
 from proctor.wire.jobs import CancelOut, JobChange, JobIn, JobOut, JobPlanOut, Matrix, RunOut, RunRow, Steps, WorkersOut
@@ -39,12 +40,6 @@ def query(name: str, kind: Any = OpenApiTypes.STR) -> OpenApiParameter:
 PAGE = [query("limit", OpenApiTypes.INT), query("cursor")]
 
 
-def reads(request: Request) -> Caller:
-    caller: Caller = request.user
-    caller.require("read")
-    return caller
-
-
 def whole(request: Request, caller: Caller, job_id: str) -> Response:
     job = job_queries.get_job(caller, job_id)
     return Response(render_job(job, job_queries.figures(job), job_queries.failures_of(job)))
@@ -56,7 +51,7 @@ def whole(request: Request, caller: Caller, job_id: str) -> Response:
 def jobs(request: Request) -> Response:
     if request.method == "POST":
         return _start(request)
-    caller = reads(request)
+    caller = signed_in(request, "read")
     reference = request.GET.get("taskset")
     taskset_id = resolve_reference(caller, reference).taskset.id if reference else None
     found = job_queries.find_jobs(caller, taskset_id=taskset_id, archived=request.GET.get("archived") == "true", text=request.GET.get("q", ""), state=request.GET.get("state", ""))
@@ -69,7 +64,7 @@ def jobs(request: Request) -> Response:
 
 
 def _start(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     job, made = job_actions.start_job(caller, parse_body(request._request, JobIn))
     return Response(render_job(job, job_queries.figures(job)), status=201 if made else 200)
 
@@ -77,7 +72,7 @@ def _start(request: Request) -> Response:
 @extend_schema(request=JobIn, responses=JobPlanOut)
 @api_view(["POST"])
 def plan(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     given = parse_body(request._request, JobIn)
     found = job_actions.plan_job(caller, given)
     state = platform.sandbox_state()
@@ -89,7 +84,7 @@ def plan(request: Request) -> Response:
 @extend_schema(methods=["PATCH"], request=JobChange, responses=JobOut)
 @api_view(["GET", "PATCH"])
 def job(request: Request, job_id: str) -> Response:
-    caller = reads(request)
+    caller = signed_in(request, "read")
     if request.method == "PATCH":
         change = parse_body(request._request, JobChange)
         job_actions.change_job(caller, job_queries.get_job(caller, job_id), name=change.name, archived=change.archived)
@@ -99,14 +94,14 @@ def job(request: Request, job_id: str) -> Response:
 @extend_schema(request=None, responses=CancelOut)
 @api_view(["POST"])
 def cancel_job(request: Request, job_id: str) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     return Response({"cancelled": job_actions.cancel_job(caller, job_queries.get_job(caller, job_id))})
 
 
 @extend_schema(request=None, responses={201: JobOut})
 @api_view(["POST"])
 def again(request: Request, job_id: str) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     made = job_actions.run_again(caller, job_queries.get_job(caller, job_id))
     return Response(render_job(made, job_queries.figures(made)), status=201)
 
@@ -114,7 +109,7 @@ def again(request: Request, job_id: str) -> Response:
 @extend_schema(responses=Matrix)
 @api_view(["GET"])
 def matrix(request: Request, job_id: str) -> HttpResponse:
-    found = job_queries.get_job(reads(request), job_id)
+    found = job_queries.get_job(signed_in(request, "read"), job_id)
     seq = live.cursor_now()
     tasks = [{"task_index": index, "slug": slug, "prompt": prompt_of(text)} for index, slug, text in job_queries.task_texts(found)]
     rows = [row_facts(run) for run in run_queries.rows_of_job(found)]
@@ -138,7 +133,7 @@ def json_bytes(value: Any) -> HttpResponse:
 @extend_schema(parameters=[*PAGE, query("state"), query("counted")], responses=Page[RunRow])
 @api_view(["GET"])
 def job_runs(request: Request, job_id: str) -> HttpResponse:
-    rows = run_queries.rows_of_job(job_queries.get_job(reads(request), job_id))
+    rows = run_queries.rows_of_job(job_queries.get_job(signed_in(request, "read"), job_id))
     for name in ("state", "counted"):
         if request.GET.get(name):
             rows = rows.filter(**{name: request.GET[name]})
@@ -152,14 +147,14 @@ def job_runs(request: Request, job_id: str) -> HttpResponse:
 @extend_schema(responses=RunOut)
 @api_view(["GET"])
 def run(request: Request, run_id: str) -> Response:
-    found = run_queries.get_run(reads(request), run_id)
+    found = run_queries.get_run(signed_in(request, "read"), run_id)
     return Response(render_run(found, run_queries.siblings_of(found)))
 
 
 @extend_schema(request=None, responses=CancelOut)
 @api_view(["POST"])
 def cancel_run(request: Request, run_id: str) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     found = run_queries.get_run(caller, run_id)
     return Response({"cancelled": job_actions.cancel_run(caller, found)})
 
@@ -167,7 +162,7 @@ def cancel_run(request: Request, run_id: str) -> Response:
 @extend_schema(parameters=[query("after", OpenApiTypes.INT), query("limit", OpenApiTypes.INT), query("attempt", OpenApiTypes.INT)], responses=Steps)
 @api_view(["GET"])
 def run_steps(request: Request, run_id: str) -> HttpResponse:
-    found = run_queries.get_run(reads(request), run_id)
+    found = run_queries.get_run(signed_in(request, "read"), run_id)
     return json_bytes(
         steps.read_steps(found, after=number(request, "after") or 0, limit=page_size(request._request, 200), attempt=number(request, "attempt") or None)
     )
@@ -181,7 +176,7 @@ def number(request: Request, name: str) -> int:
 @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
 @api_view(["GET"])
 def run_log(request: Request, run_id: str) -> HttpResponse:
-    log = run_queries.log_of(run_queries.get_run(reads(request), run_id))
+    log = run_queries.log_of(run_queries.get_run(signed_in(request, "read"), run_id))
     return HttpResponse(log, content_type="text/plain; charset=utf-8")
 
 
@@ -189,7 +184,7 @@ def run_log(request: Request, run_id: str) -> HttpResponse:
 @api_view(["GET"])
 def blob(request: Request, sha256: str) -> HttpResponseBase:
     """Immutable by its name; anything that is no plain picture is offered as a file, never rendered in our origin."""
-    found, path = steps.get_blob(reads(request), sha256)
+    found, path = steps.get_blob(signed_in(request, "read"), sha256)
     safe = found.mime_type in ("image/png", "image/jpeg", "image/webp", "image/gif")
     headers = {"Cache-Control": "private, max-age=31536000, immutable", "Content-Security-Policy": "sandbox"}
     body = default_storage.open(path).read()
@@ -203,7 +198,7 @@ def blob(request: Request, sha256: str) -> HttpResponseBase:
 @api_view(["POST"])
 def ws_ticket(request: Request) -> Response:
     """A ticket is signed, names its caller's key, and is taken once (`runs.consumers`)."""
-    caller = reads(request)
+    caller = signed_in(request, "read")
     ticket = sign("ws", {"n": uuid.uuid4().hex, "team": str(caller.team_id), "key": str(caller.key_id or ""), "user": str(caller.user_id or "")})
     return Response({"ticket": ticket, "expires_in_s": TICKET_S})
 
@@ -211,7 +206,7 @@ def ws_ticket(request: Request) -> Response:
 @extend_schema(responses=WorkersOut)
 @api_view(["GET"])
 def workers(request: Request) -> Response:
-    reads(request)
+    signed_in(request, "read")
     fields = ("id", "host", "slots", "busy", "heartbeat_at", "sandbox", "sandbox_note")
     return Response({"items": [{name: getattr(worker, name) for name in fields} for worker in platform.find_live_workers()]})
 

@@ -52,7 +52,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
     caller: Caller | None = None
 
     async def connect(self) -> None:
-        self.outbox, self.subscriptions, self.tasks = Outbox(), {}, []
+        self.outbox = Outbox()
+        self.subscriptions: dict[int, Subscription] = {}
+        self.tasks: list[asyncio.Task[None]] = []
         try:
             self.caller = await self._who()
         except AppError as error:
@@ -150,7 +152,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 def frames(waiting: Iterable[tuple[int, Any, bytes]]) -> Iterable[tuple[int, Any, str, bool]]:
     """(subscription, seq, events joined by commas, live) with at most FRAME_BYTES of events each, order kept."""
-    number, seq, events, size = 0, None, [], 0
+    number, seq, size = 0, None, 0
+    events: list[str] = []
     for next_number, next_seq, event in waiting:
         if events and (next_number != number or size + len(event) > FRAME_BYTES):
             yield number, seq, ",".join(events), False
@@ -200,7 +203,7 @@ def caller_for_ticket(ticket: str) -> Caller:
 
 def still_allowed(caller: Caller) -> None:
     """Raises AppError when the person left the team, or the key was revoked."""
-    user = User.objects.filter(id=caller.user_id, is_active=True).first()
+    user = User.objects.filter(id=caller.user_id, is_active=True).first() if caller.user_id else None
     if user is None or (caller.key_id and ApiKey.objects.filter(id=caller.key_id, revoked_at__isnull=False).exists()):
         raise unauthorized("Access ended")
     caller_for_user(user, str(caller.team_id))

@@ -7,6 +7,7 @@ at the point where it stands, so nothing is skipped and order holds. A subscribe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import uuid
 from dataclasses import dataclass, field
@@ -143,10 +144,8 @@ class Tailer:
     async def _follow(self) -> None:
         async with listening(self.wake):
             while True:
-                try:
+                with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self.wake.wait(), TICK_S)
-                except TimeoutError:
-                    pass
                 self.wake.clear()
                 try:
                     await self._tick()

@@ -100,7 +100,7 @@ def revoke_key(caller: Caller, key_id: uuid.UUID) -> ApiKey:
     """Idempotent. Members revoke their own, admins any of the team. Raises AppError 404."""
     keys = ApiKey.objects.filter(team_id=caller.team_id, id=key_id)
     if "admin" not in caller.scopes:
-        keys = keys.filter(user_id=caller.user_id)
+        keys = keys.filter(user_id=caller.user_id) if caller.user_id else keys.none()
     with transaction.atomic():
         key = keys.select_related("user").first()
         if key is None:

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import actions, queries, throttle
+from accounts.authentication import signed_in
 from accounts.callers import Caller
 from accounts.models import User
 from accounts.render import render_key, render_membership, render_project
@@ -51,7 +52,7 @@ def sign_out(request: Request) -> Response:
 @extend_schema(responses=Me)
 @api_view(["GET"])
 def me(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     if caller.user_id is None:
         raise unauthorized("A run's token has no person behind it")
     return Response(render_me(request, queries.get_user(caller.user_id), caller))
@@ -73,7 +74,7 @@ def render_me(request: Request, user: User, caller: Caller) -> dict[str, object]
 @extend_schema(methods=["POST"], request=KeyIn, responses={201: KeyMade})
 @api_view(["GET", "POST"])
 def keys(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     if request.method == "GET":
         caller.require("read")
         rows = [render_key(key).model_dump(mode="json") for key in queries.find_keys(caller)[:1000]]
@@ -88,6 +89,5 @@ def keys(request: Request) -> Response:
 @extend_schema(request=None, responses=KeyOut)
 @api_view(["POST"])
 def revoke(request: Request, key_id: uuid.UUID) -> Response:
-    caller: Caller = request.user
-    caller.require("write")
+    caller = signed_in(request, "write")
     return Response(render_key(actions.revoke_key(caller, key_id)).model_dump(mode="json"))

@@ -1,15 +1,15 @@
 """Who is asking, from a request: Bearer key for the API, session + CSRF for the page; never both.
 
-`request.user` is a `Caller` in DRF views. `caller_of(request)` serves the plain async views of HUD's surface (call it in a
-database thread). Bearer comes first, so that a missing credential is 401 and not 403.
+`signed_in(request)` gives the caller of DRF views, `caller_of(request)` that of HUD's surface: it serves plain async views and
+belongs in a database thread. Bearer comes first, so that a missing credential is 401 and not 403.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth import get_user
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -39,6 +39,14 @@ def caller_of(request: HttpRequest) -> Caller:
     raise unauthorized(MISSING)
 
 
+def signed_in(request: Request, scope: str | None = None) -> Caller:
+    """The caller that authentication found. Raises AppError 403 without the scope."""
+    caller = cast(Caller, request.user)
+    if scope is not None:
+        caller.require(scope)
+    return caller
+
+
 def wanted_team(request: HttpRequest) -> str | None:
     return request.META.get("HTTP_X_TEAM") or request.GET.get("team")
 
@@ -61,7 +69,7 @@ class PageAuthentication(BaseAuthentication):
         return caller_for_user(user, wanted_team(request._request)), None
 
     def _enforce_csrf(self, request: Request) -> None:
-        check: Any = CSRFCheck(lambda _request: None)
+        check: Any = CSRFCheck(lambda _request: HttpResponse())
         check.process_request(request._request)
         reason = check.process_view(request._request, None, (), {})
         if reason:

@@ -18,7 +18,7 @@ class User(AbstractBaseUser):
     created_at = models.DateTimeField(auto_now_add=True)
 
     USERNAME_FIELD = "email"
-    objects: BaseUserManager[User] = BaseUserManager()
+    objects = BaseUserManager()
 
 
 class Team(models.Model):

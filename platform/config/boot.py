@@ -45,9 +45,13 @@ def migrate() -> None:
     refuse_newer(executor)
     if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return
-    if connection.vendor == "sqlite" and Path(settings.DATABASES["default"]["NAME"]).exists() and executor.loader.applied_migrations:
+    if connection.vendor == "sqlite" and database_file().exists() and executor.loader.applied_migrations:
         copy_aside()
     call_command("migrate", interactive=False, verbosity=0, stdout=sys.stderr)
+
+
+def database_file() -> Path:
+    return Path(str(settings.DATABASES["default"]["NAME"]))
 
 
 def refuse_newer(executor: MigrationExecutor) -> None:
@@ -62,7 +66,7 @@ def copy_aside() -> None:
     """A consistent copy of the SQLite file; the last three are kept."""
     folder = Path(settings.DATA) / "before-migration"
     folder.mkdir(exist_ok=True)
-    with closing(sqlite3.connect(settings.DATABASES["default"]["NAME"])) as source, closing(sqlite3.connect(folder / f"{int(time.time())}.sqlite3")) as target:
+    with closing(sqlite3.connect(database_file())) as source, closing(sqlite3.connect(folder / f"{int(time.time())}.sqlite3")) as target:
         source.backup(target)
     for old in sorted(folder.glob("*.sqlite3"))[:-COPIES_KEPT]:
         old.unlink()

@@ -23,7 +23,7 @@ async def readyz(request: HttpRequest) -> JsonResponse:
 def _database_answers() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-        return cursor.fetchone() == (1,)
+        return bool(cursor.fetchone() == (1,))
 
 
 def _checks() -> dict[str, bool]:

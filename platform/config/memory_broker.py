@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from dramatiq.broker import Broker, Consumer, MessageProxy
 from dramatiq.errors import QueueNotFound
@@ -21,7 +22,7 @@ class MemoryBroker(Broker):
             self.queues[queue_name] = SimpleQueue()
             self.emit_after("declare_queue", queue_name)
 
-    def enqueue(self, message: Message, *, delay: int | None = None) -> Message:
+    def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
         if delay is not None:
             raise ValueError("this broker has no delays")
         self.emit_before("enqueue", message, delay)

@@ -38,7 +38,7 @@ class Flow:
         self.open.set()
 
 
-class PatientServer(Server):  # type: ignore[misc]
+class PatientServer(Server):
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         details = self.connections.get(protocol)
         if details is None or details.get("disconnected"):

@@ -141,7 +141,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 STATIC_URL = "/static/"
-WHITENOISE_ROOT = str(ROOT / "frontend" / "dist")
+WHITENOISE_ROOT = str(ROOT / "frontend" / "dist") if (ROOT / "frontend" / "dist").is_dir() else None
 WHITENOISE_MAX_AGE = 3600
 
 TIME_ZONE = "UTC"

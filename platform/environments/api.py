@@ -8,6 +8,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.authentication import signed_in
 from accounts.callers import Caller
 from environments import actions, queries
 from environments.models import EnvironmentVersion
@@ -25,7 +26,7 @@ TAR_TYPES = frozenset({"application/x-tar", "application/tar", "application/gzip
 @extend_schema(methods=["POST"], request=EnvironmentIn, responses={202: EnvironmentOut})
 @api_view(["GET", "POST"])
 def environments(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     if request.method == "GET":
         caller.require("read")
         return Response(_page(request._request, caller))
@@ -60,16 +61,14 @@ def _page(request: HttpRequest, caller: Caller) -> dict[str, object]:
 @extend_schema(responses=EnvironmentOut)
 @api_view(["GET"])
 def environment(request: Request, reference: str) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     return Response(render_environment(queries.describe(queries.get_environment(caller, reference))))
 
 
 @extend_schema(responses=Page[EnvironmentVersionOut])
 @api_view(["GET"])
 def versions(request: Request, reference: str) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     found, size, after = (
         queries.find_versions(queries.get_environment(caller, reference)),
         page_size(request._request),
@@ -83,7 +82,6 @@ def versions(request: Request, reference: str) -> Response:
 @extend_schema(responses=EnvironmentVersionOut)
 @api_view(["GET"])
 def version(request: Request, reference: str, number: int) -> Response:
-    caller: Caller = request.user
-    caller.require("read")
+    caller = signed_in(request, "read")
     found = queries.get_numbered(queries.get_environment(caller, reference), number)
     return Response(render_version(found, with_log=True).model_dump(mode="json"))

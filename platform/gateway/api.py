@@ -11,6 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.authentication import signed_in
 from accounts.callers import Caller
 from gateway import actions, queries
 from gateway.render import render_endpoint
@@ -25,7 +26,7 @@ from web.pages import page_body, page_size, read_cursor
 @extend_schema(methods=["POST"], request=ModelEndpointIn, responses={201: ModelEndpointOut})
 @api_view(["GET", "POST"])
 def endpoints(request: Request) -> Response:
-    caller: Caller = request.user
+    caller = signed_in(request)
     if request.method == "GET":
         caller.require("read")
         return Response(_page(request, caller))
@@ -53,5 +54,5 @@ def _page(request: Request, caller: Caller) -> dict[str, object]:
 @extend_schema(request=None, responses={204: None})
 @api_view(["DELETE"])
 def endpoint(request: Request, endpoint_id: uuid.UUID) -> Response:
-    actions.delete_endpoint(request.user, endpoint_id)
+    actions.delete_endpoint(signed_in(request), endpoint_id)
     return Response(status=204)

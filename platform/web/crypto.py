@@ -35,7 +35,7 @@ def sign(kind: str, value: Any) -> str:
     return signing.dumps(value, salt=f"proctor.{kind}", compress=False)
 
 
-def unsign(kind: str, token: str, max_age_s: float | None = None) -> Any | None:
+def unsign(kind: str, token: str, max_age_s: int | None = None) -> Any | None:
     """The signed value, or None when the signature is wrong or too old."""
     try:
         return signing.loads(token, salt=f"proctor.{kind}", max_age=max_age_s)

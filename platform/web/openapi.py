@@ -10,7 +10,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction
 
 
-class WireExtension(PydanticExtension):  # type: ignore[misc]
+class WireExtension(PydanticExtension):
     """`Page[TaskRow]` becomes the component `Page_TaskRow`: brackets are no legal name."""
 
     priority = 1
@@ -20,7 +20,7 @@ class WireExtension(PydanticExtension):  # type: ignore[misc]
         return name.replace("[", "_").replace("]", "")
 
 
-class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]
+class BearerScheme(OpenApiAuthenticationExtension):
     target_class = "accounts.authentication.BearerAuthentication"
     name = "key"
 
@@ -28,7 +28,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]
         return {"type": "http", "scheme": "bearer", "description": "An API key."}
 
 
-class PageScheme(OpenApiAuthenticationExtension):  # type: ignore[misc]
+class PageScheme(OpenApiAuthenticationExtension):
     target_class = "accounts.authentication.PageAuthentication"
     name = "page"
 

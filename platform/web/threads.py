@@ -21,7 +21,7 @@ from django.db import connections
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_POSTGRES = "postgresql" in settings.DATABASES["default"]["ENGINE"]
+_POSTGRES = settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql"
 _readers = ThreadPoolExecutor(4, thread_name_prefix="read")
 _writers = ThreadPoolExecutor(4 if _POSTGRES else 1, thread_name_prefix="write")
 

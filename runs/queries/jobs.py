@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from web.ids import parse_uuid
 class JobFigures:
     """What is derived from a job's runs in one grouped query."""
 
-    tally: Tally = Tally()
+    tally: Tally = field(default_factory=Tally)
     mean_reward: float | None = None
     passed: int = 0
     started_at: datetime | None = None
@@ -89,7 +89,7 @@ def figures_of(job_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, JobFigures]:
     return {row["job_id"]: _figures(row) for row in rows}
 
 
-def _figures(row: dict[str, Any]) -> JobFigures:
+def _figures(row: Mapping[str, Any]) -> JobFigures:
     tally = Tally(row["expected"], row["graded"], row["failed"], row["cancelled"], row["queued"], row["running"])
     return JobFigures(tally, row["mean"], row["passed"], row["started"], None if tally.pending else row["ended"], row["sandbox_kind"])
 
