@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.rollout.images import ensure_sample_image
-from proctor.rollout.sandbox import docker_client
 from tests.support import services
-from tests.support.server import Server, running
-
-SCALED = pytest.param("scaled", marks=pytest.mark.scaled)
+from tests.support.server import Server, running, until
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +23,12 @@ def redis_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["embedded", SCALED])
+@pytest.fixture(scope="module", params=["embedded", pytest.param("scaled", marks=pytest.mark.scaled)])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def kind_settings(kind: str, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     """What makes an instance embedded or scaled."""
     if kind == "embedded":
@@ -43,22 +39,14 @@ def kind_settings(kind: str, request: pytest.FixtureRequest) -> Iterator[dict[st
 
 
 @pytest.fixture(scope="module")
-def scaled_instance_settings(postgres_url: str, redis_url: str) -> Iterator[dict[str, str]]:
-    """The same, for a server that a module shares."""
-    with services.scaled_settings(postgres_url, redis_url) as settings:
-        yield settings
+def folder(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
+    """The data folder of the module's server."""
+    return tmp_path_factory.mktemp(kind) / "data"
 
 
-@pytest.fixture
-def server(tmp_path: Path, kind_settings: dict[str, str]) -> Iterator[Server]:
-    """A started instance that runs the shipped sample as plain processes: no engine needed."""
-    with running(tmp_path / "data", PROCTOR_SANDBOX="subprocess", PROCTOR_SLOTS="8", **kind_settings) as server:
+@pytest.fixture(scope="module")
+def server(folder: Path, kind_settings: dict[str, str]) -> Iterator[Server]:
+    """A started instance that runs the shipped sample as plain processes: no engine needed. One for the tests of a module."""
+    with running(folder, PROCTOR_SANDBOX="subprocess", PROCTOR_SLOTS="8", **kind_settings) as server:
+        until(server.ready, 60, why=server.log)
         yield server
-
-
-@pytest.fixture
-async def sample_image() -> str:
-    async with docker_client() as docker:
-        image = await ensure_sample_image(docker, print)
-    assert image is not None
-    return image.tag

@@ -15,17 +15,17 @@ from tests.support.server import Server, docker, running, sample_rows, until
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[FakeModel]:
     """Never answers: what waits for it is running until it is cancelled."""
     with fake_model(Reply("", silent=True)) as model:
         yield model
 
 
-@pytest.fixture
-def server(tmp_path: Path, model: FakeModel, kind_settings: dict[str, str]) -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def server(folder: Path, model: FakeModel, kind_settings: dict[str, str]) -> Iterator[Server]:
     settings = {"PROCTOR_SANDBOX": "subprocess", "PROCTOR_SLOTS": "4", "PROCTOR_MODEL_ENDPOINT": f"stub-1|{model.base_url}|", **kind_settings}
-    with running(tmp_path / "data", **settings) as server:
+    with running(folder, **settings) as server:
         until(server.ready, 60, why=server.log)
         yield server
 
@@ -70,10 +70,8 @@ def test_the_hud_cancels_answer_accepted_or_not_found(server: Server) -> None:
 
 
 @pytest.mark.docker
-def test_a_cancelled_run_is_over_only_when_its_container_is_gone(
-    tmp_path: Path, model: FakeModel, sample_image: str, kind_settings: dict[str, str]
-) -> None:
-    settings = {"PROCTOR_SLOTS": "2", "PROCTOR_MODEL_ENDPOINT": f"stub-1|{model.base_url}|", **kind_settings}
+def test_a_cancelled_run_is_over_only_when_its_container_is_gone(tmp_path: Path, model: FakeModel) -> None:
+    settings = {"PROCTOR_SLOTS": "2", "PROCTOR_MODEL_ENDPOINT": f"stub-1|{model.base_url}|"}
     with running(tmp_path / "docker", **settings) as server:
         until(server.ready, 60, why=server.log)
         until(lambda: "gsm8k" in str(server.get("/api/environments")["items"]), 60, why=server.log)

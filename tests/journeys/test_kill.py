@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.fake_model import FakeModel, Reply, fake_model, says
 from tests.support.server import Server, kill, kill_group, running, until
-from tests.support.tally import Tally, register_outside, tally
+from tests.support.tally import Tally, register_outside, sample_image, tally
 
 pytestmark = [pytest.mark.server, pytest.mark.docker]
 RUNS = 60
@@ -28,23 +28,23 @@ def prompt_of(body: dict[str, Any]) -> str:
     return str(content if isinstance(content, str) else content[0]["text"])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def outside() -> Iterator[Tally]:
     with tally() as kept:
         yield kept
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[FakeModel]:
     with fake_model(repeat_slowly) as model:
         yield model
 
 
-@pytest.fixture
-def server(tmp_path: Path, model: FakeModel, sample_image: str, kind_settings: dict[str, str]) -> Iterator[Server]:
-    with running(tmp_path / "data", PROCTOR_SLOTS="8", PROCTOR_MODEL_ENDPOINT=f"stub-1|{model.base_url}|", **kind_settings) as server:
+@pytest.fixture(scope="module")
+def server(folder: Path, model: FakeModel, kind_settings: dict[str, str]) -> Iterator[Server]:
+    with running(folder, PROCTOR_SLOTS="8", PROCTOR_MODEL_ENDPOINT=f"stub-1|{model.base_url}|", **kind_settings) as server:
         until(server.ready, 60, why=server.log)
-        register_outside(server, sample_image)
+        register_outside(server, sample_image())
         yield server
 
 

@@ -5,29 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.support.server import Server, kill, replay_job, running, sample_rows, until
+from tests.support.server import Server, kill, replay_job, sample_rows, until
 from tests.support.sockets import page_socket, ticket_socket
 
 pytestmark = pytest.mark.server
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("scaled", marks=pytest.mark.scaled)])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One for all tests here: they use jobs and traces of their own."""
-    folder: Path = tmp_path_factory.mktemp("live") / "data"
-    settings = request.getfixturevalue("scaled_instance_settings") if request.param == "scaled" else {}
-    with running(folder, PROCTOR_SANDBOX="subprocess", PROCTOR_SLOTS="8", **settings) as server:
-        until(server.ready, 60, why=server.log)
-        server.upload("live", sample_rows(24))
-        yield server
+@pytest.fixture(scope="module", autouse=True)
+def taskset(server: Server) -> None:
+    """Tests share a server and this taskset; jobs and traces are their own."""
+    server.upload("live", sample_rows(24))
 
 
 def start_job(server: Server, **more: Any) -> str:

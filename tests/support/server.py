@@ -186,6 +186,13 @@ def docker(*arguments: str) -> list[str]:
     return subprocess.run(["docker", *arguments], check=True, capture_output=True, text=True).stdout.split()
 
 
+def family(process: psutil.Process) -> list[psutil.Process]:
+    """A process and everything below it; nothing when it is gone."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [*process.children(recursive=True), process]
+    return []
+
+
 def kill(*processes: psutil.Process) -> None:
     """`kill -9`, and wait until they are gone."""
     for process in processes:

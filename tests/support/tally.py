@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asgiref.sync import async_to_sync
+
+from proctor.rollout.images import ensure_sample_image
+from proctor.rollout.sandbox import docker_client
 from tests.support.server import Server, until
 
 ENVIRONMENT = Path(__file__).with_name("outside_env.py")
@@ -43,6 +47,15 @@ def tally() -> Iterator[Tally]:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield kept
         server.shutdown()
+
+
+@async_to_sync
+async def sample_image() -> str:
+    """The shipped sample's image, on the engine."""
+    async with docker_client() as docker:
+        image = await ensure_sample_image(docker, print)
+    assert image is not None
+    return image.tag
 
 
 def register_outside(server: Server, base_image: str) -> None:
