@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 
 // `npm run dev` passes API calls on to a running server: `make run` beside it, or PROCTOR_SERVER=http://host:port.
 const server = process.env.PROCTOR_SERVER ?? "http://127.0.0.1:8000";
-const proxy = { ...Object.fromEntries(["/api", "/auth", "/v2", "/v3", "/healthz"].map((path) => [path, server])), "/ws": { target: server, ws: true } };
+const proxy = { ...Object.fromEntries(["/api", "/auth", "/v2", "/v3", "/healthz"].map((path) => [path, { target: server }])), "/ws": { target: server, ws: true } };
 
 export default defineConfig({
   plugins: [react(), tailwindcss()],

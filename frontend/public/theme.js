@@ -10,5 +10,5 @@
   }
   root.dataset.theme = theme;
   root.dataset.density = saved("density") || "default";
-  root.dataset.side = saved("side") || "open";
+  root.dataset.side = saved("side") || (location.pathname.indexOf("/trace/") === 0 ? "shut" : "open");
 })();

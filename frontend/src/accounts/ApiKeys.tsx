@@ -151,7 +151,7 @@ function Made({ made, onClose }: { made: KeyMade; onClose: () => void }) {
 function RevokeKey({ apiKey, onClose }: { apiKey: KeyOut; onClose: () => void }) {
   const client = useQueryClient();
   const revoke = useMutation({
-    mutationFn: () => api(`/api/keys/${apiKey.id}/revoke`, { method: "POST" }),
+    mutationFn: () => api(`/api/keys/${apiKey.id}/revoke`, { method: "POST", repeatable: true }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["keys"] });
       toast(`Key ${apiKey.name} revoked`);

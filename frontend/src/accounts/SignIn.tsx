@@ -16,7 +16,7 @@ export default function SignIn() {
   const client = useQueryClient();
   const me = useQuery(meQuery);
   const signIn = useMutation({
-    mutationFn: (body: { email: string; password: string }) => api<Me>("/auth/sign-in", { method: "POST", body }),
+    mutationFn: (body: { email: string; password: string }) => api<Me>("/auth/sign-in", { method: "POST", body, repeatable: true }),
     onSuccess: (known) => {
       rememberCsrf(known.csrf_token);
       client.setQueryData(meQuery.queryKey, known);

@@ -35,6 +35,8 @@ interface Call {
   type?: string;
   query?: Record<string, string | number | boolean | null | undefined>;
   signal?: AbortSignal | undefined;
+  /** A write that does the same when sent twice: tried again like a read. */
+  repeatable?: boolean;
 }
 
 export function address(path: string, query: Call["query"] = {}): string {
@@ -52,14 +54,14 @@ async function send(path: string, call: Call): Promise<Response> {
   if (team) headers.set("X-Team", team);
   const body = call.raw ?? (call.body === undefined ? null : JSON.stringify(call.body));
   const method = call.method ?? "GET";
-  const response = await persist(() => fetch(address(path, call.query), { method, headers, body, credentials: "same-origin", signal: call.signal ?? null }), method === "GET" ? READ_TRIES : 1);
+  const response = await persist(() => fetch(address(path, call.query), { method, headers, body, credentials: "same-origin", signal: call.signal ?? null }), method === "GET" || call.repeatable ? TRIES : 1);
   if (!response.ok) throw await errorOf(response);
   return response;
 }
 
-const READ_TRIES = 3;
+const TRIES = 3;
 
-/** Browsers drop requests when a network interface comes or goes, and a container that starts beside them is one: reads are tried again. */
+/** Browsers drop requests when a network interface comes or goes, and a container that starts beside them is one: what can be sent twice is. */
 async function persist(attempt: () => Promise<Response>, tries: number): Promise<Response> {
   try {
     return await attempt();

@@ -30,6 +30,20 @@ export interface components {
              */
             cancelled: number;
         };
+        /**
+         * CellSource
+         * @description A value from a column. `text`: the cell is a string. `json`: the cell is JSON, and its digits are kept.
+         */
+        CellSource: {
+            /** Column */
+            column: string;
+            /**
+             * Kind
+             * @default text
+             * @enum {string}
+             */
+            kind: "text" | "json";
+        };
         /** ClientFrame */
         ClientFrame: {
             /**
@@ -206,6 +220,156 @@ export interface components {
             /** Message */
             message: string;
         };
+        /**
+         * FileOptions
+         * @description How a delimited file is to be read; null: found out from the file.
+         */
+        FileOptions: {
+            /**
+             * Delimiter
+             * @default null
+             */
+            delimiter: string | null;
+            /**
+             * Encoding
+             * @default null
+             */
+            encoding: ("utf-8" | "utf-16" | "latin-1" | "cp1252") | null;
+            /**
+             * Keep Empty
+             * @description Empty text cells are empty strings; otherwise they are left out.
+             * @default false
+             */
+            keep_empty: boolean;
+        };
+        /** ImportCommit */
+        ImportCommit: {
+            /**
+             * Leave Out Bad
+             * @default false
+             */
+            leave_out_bad?: boolean;
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Mode
+             * @default merge
+             * @enum {string}
+             */
+            mode?: "create" | "merge" | "replace" | "remove";
+            /**
+             * Tag
+             * @default null
+             */
+            tag?: string | null;
+        };
+        /**
+         * ImportIn
+         * @description `taskset`: a reference of one that is there; `name`: of one to be made. One of them.
+         */
+        ImportIn: {
+            /**
+             * Format
+             * @description csv, tsv, json, jsonl, parquet, zip, openai_evals or inspect; null: found out.
+             * @default null
+             */
+            format?: string | null;
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Taskset
+             * @default null
+             */
+            taskset?: string | null;
+            /** Upload Id */
+            upload_id: string;
+        };
+        /** ImportOut */
+        ImportOut: {
+            /** Columns */
+            columns: string[];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string | null;
+            /** Error */
+            error: string | null;
+            /** Errors Total */
+            errors_total: number | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Filename */
+            filename: string;
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "csv" | "tsv" | "json" | "jsonl" | "parquet" | "zip";
+            guess: components["schemas"]["Mapping"];
+            /** Id */
+            id: string;
+            /**
+             * Layout
+             * @enum {string}
+             */
+            layout: "columns" | "tasks" | "openai_evals" | "inspect";
+            mapping: components["schemas"]["Mapping"] | null;
+            /**
+             * Name
+             * @description Of the taskset.
+             */
+            name: string | null;
+            /** @description Of add or update, against the head when it was checked. */
+            plan: components["schemas"]["PlanCounts"] | null;
+            /**
+             * Plans
+             * @description What each mode would do.
+             * @default {}
+             */
+            plans: {
+                [key: string]: components["schemas"]["PlanCounts"];
+            };
+            /** Preview */
+            preview: components["schemas"]["PreviewRow"][];
+            /**
+             * Progress
+             * @description 0 to 1, of the check or the commit.
+             */
+            progress: number;
+            /** Rows Good */
+            rows_good: number | null;
+            /** Rows Total */
+            rows_total: number | null;
+            /** Size Bytes */
+            size_bytes: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "new" | "ready" | "checking" | "checked" | "committing" | "done" | "failed" | "cancelled";
+            /**
+             * Taskset
+             * @description The taskset's id; null until it is made.
+             */
+            taskset: string | null;
+            /**
+             * Version Number
+             * @description The head after the commit.
+             */
+            version_number: number | null;
+        };
         /** JobChange */
         JobChange: {
             /**
@@ -351,6 +515,28 @@ export interface components {
             task_count: number;
             taskset: components["schemas"]["TasksetRef"] | null;
         };
+        /**
+         * JobPlanOut
+         * @description `POST /api/jobs/plan`: what a start would do. With problems a start is refused.
+         */
+        JobPlanOut: {
+            /** Problems */
+            problems: components["schemas"]["Problem"][];
+            /** Runs */
+            runs: number;
+            /**
+             * Sandbox
+             * @description `docker`, `subprocess` (unsandboxed; shipped samples only), or null while no worker is up.
+             */
+            sandbox: string | null;
+            /**
+             * Sandbox Note
+             * @description The same in a sentence; empty when there is nothing to say.
+             */
+            sandbox_note: string;
+            /** Tasks */
+            tasks: number;
+        };
         /** KeyIn */
         KeyIn: {
             /** Name */
@@ -437,6 +623,72 @@ export interface components {
             mean_reward: number | null;
             /** Name */
             name: string;
+        };
+        /**
+         * Mapping
+         * @description How a row becomes a task. `whole_rows`: the rows are tasks already, in any of the upload's spellings; the rest counts for nothing.
+         */
+        Mapping: {
+            /**
+             * Args
+             * @description Argument → cell.
+             * @default {}
+             */
+            args: {
+                [key: string]: components["schemas"]["CellSource"];
+            };
+            /**
+             * Args Column
+             * @description A column that holds all args as one JSON object; `args` are added to it.
+             * @default null
+             */
+            args_column: string | null;
+            /**
+             * Columns
+             * @default {}
+             */
+            columns: {
+                [key: string]: components["schemas"]["CellSource"];
+            };
+            /**
+             * Columns Column
+             * @default null
+             */
+            columns_column: string | null;
+            /** @default {
+             *       "column": null,
+             *       "constant": null
+             *     } */
+            env: components["schemas"]["Source"];
+            /**
+             * Fields
+             * @description Field of a task → a column that holds its JSON.
+             * @default {}
+             */
+            fields: {
+                [key: string]: string;
+            };
+            /** @default {
+             *       "delimiter": null,
+             *       "encoding": null,
+             *       "keep_empty": false
+             *     } */
+            options: components["schemas"]["FileOptions"];
+            /**
+             * @description Null: made from the task id and the args, as the SDK does.
+             * @default null
+             */
+            slug: components["schemas"]["Source"] | null;
+            /** @default {
+             *       "column": null,
+             *       "constant": null
+             *     } */
+            task_id: components["schemas"]["Source"];
+            /**
+             * Whole Rows
+             * @default false
+             */
+            whole_rows: boolean;
         };
         /**
          * Matrix
@@ -546,6 +798,52 @@ export interface components {
             /** Pattern */
             pattern: string;
         };
+        /** PartReceived */
+        PartReceived: {
+            /** Received Bytes */
+            received_bytes: number;
+        };
+        /** PlanCounts */
+        PlanCounts: {
+            /** Create */
+            create: number;
+            /**
+             * Refused
+             * @description Why this mode can't be used now.
+             * @default null
+             */
+            refused: string | null;
+            /** Remove */
+            remove: number;
+            /** Unchanged */
+            unchanged: number;
+            /** Update */
+            update: number;
+        };
+        /** PreviewOut */
+        PreviewOut: {
+            /** Preview */
+            preview: components["schemas"]["PreviewRow"][];
+        };
+        /** PreviewRow */
+        PreviewRow: {
+            /**
+             * Cells
+             * @description Of the file, as text, each cut at 200 characters.
+             */
+            cells: {
+                [key: string]: string;
+            };
+            /** Errors */
+            errors: components["schemas"]["RowError"][];
+            /** Line */
+            line: number;
+            /**
+             * Task
+             * @description What the row becomes; null when it has errors.
+             */
+            task: string | null;
+        };
         /**
          * Problem
          * @description One thing wrong with a request, with its place.
@@ -578,6 +876,33 @@ export interface components {
             name: string;
             /** Title */
             title: string;
+        };
+        /**
+         * RowChange
+         * @description New texts of a row's cells; in JSON files, JSON. The column `""` stands for the row's whole JSON.
+         */
+        RowChange: {
+            /** Values */
+            values: {
+                [key: string]: string;
+            };
+        };
+        /** RowError */
+        RowError: {
+            /** Column */
+            column: string | null;
+            /**
+             * Line
+             * @description Of the file, from 1; of a Parquet file, the row's number.
+             */
+            line: number;
+            /** Rule */
+            rule: string;
+            /**
+             * Value
+             * @description What was given, cut at 200 characters.
+             */
+            value: string | null;
         };
         /** RunEvent */
         RunEvent: {
@@ -837,6 +1162,22 @@ export interface components {
             password: string;
         };
         /**
+         * Source
+         * @description Where one text of each task comes from: a column of the file, or the same text for all (`{n}` is the row's number, from 1).
+         */
+        Source: {
+            /**
+             * Column
+             * @default null
+             */
+            column: string | null;
+            /**
+             * Constant
+             * @default null
+             */
+            constant: string | null;
+        };
+        /**
          * Step
          * @description One span as the page shows it; `payload` is the `hud.step.v1` object, text as stored.
          */
@@ -1088,7 +1429,37 @@ export interface components {
             /** Tasks Updated */
             tasks_updated: number;
             taskset: components["schemas"]["TasksetOut"];
-            version: components["schemas"]["VersionOut"];
+            /** @description Null while the set never held a task. */
+            version: components["schemas"]["VersionOut"] | null;
+        };
+        /**
+         * UploadSession
+         * @description A file on its way. Send `part_bytes` at a time to `PUT /api/uploads/{id}?offset=received_bytes`; after a break, go on from
+         *     `received_bytes`.
+         */
+        UploadSession: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Filename */
+            filename: string;
+            /** Id */
+            id: string;
+            /** Part Bytes */
+            part_bytes: number;
+            /** Received Bytes */
+            received_bytes: number;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /** UploadSessionIn */
+        UploadSessionIn: {
+            /** Filename */
+            filename: string;
+            /** Size Bytes */
+            size_bytes: number;
         };
         /** VersionOut */
         VersionOut: {
@@ -1123,6 +1494,34 @@ export interface components {
             task_count: number;
             /** Updated */
             updated: number;
+        };
+        /** WorkerOut */
+        WorkerOut: {
+            /** Busy */
+            busy: number;
+            /**
+             * Heartbeat At
+             * Format: date-time
+             */
+            heartbeat_at: string;
+            /** Host */
+            host: string;
+            /** Id */
+            id: string;
+            /** Sandbox */
+            sandbox: string | null;
+            /** Sandbox Note */
+            sandbox_note: string;
+            /** Slots */
+            slots: number;
+        };
+        /**
+         * WorkersOut
+         * @description Workers that were heard of in the last 30 s.
+         */
+        WorkersOut: {
+            /** Items */
+            items: components["schemas"]["WorkerOut"][];
         };
     };
     responses: never;

@@ -19,10 +19,9 @@ export function useRunFeed(id: string, attempt: number | null) {
 }
 
 /** Lists of jobs are read again when the team's jobs change, once in two seconds at most. */
-export function useTeamFeed(signedIn: boolean) {
+export function useTeamFeed() {
   const client = useQueryClient();
   useEffect(() => {
-    if (!signedIn) return;
     const beat = pulse(() => {
       void client.invalidateQueries({ queryKey: ["jobs", "list"] });
       void client.invalidateQueries({ queryKey: ["tasksets", "list"] });
@@ -32,5 +31,5 @@ export function useTeamFeed(signedIn: boolean) {
       stop();
       beat.stop();
     };
-  }, [client, signedIn]);
+  }, [client]);
 }

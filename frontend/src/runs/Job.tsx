@@ -178,7 +178,7 @@ function Facts({ job }: { job: JobOut }) {
 
 function CancelJob({ job, feed, onClose }: { job: JobOut; feed: JobFeed; onClose: () => void }) {
   const cancel = useMutation({
-    mutationFn: () => api<CancelOut>(`/api/jobs/${job.id}/cancel`, { method: "POST" }),
+    mutationFn: () => api<CancelOut>(`/api/jobs/${job.id}/cancel`, { method: "POST", repeatable: true }),
     onSuccess: async (done) => {
       toast(`Cancelling ${plural(done.cancelled, "run")}`);
       onClose();

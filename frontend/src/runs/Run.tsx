@@ -157,7 +157,7 @@ function Known({ view, attempt }: { view: RunView; attempt: number | null }) {
                       {count(steps.length)} of {count(view.total)} steps loaded
                     </p>
                   )}
-                  {live && <Waiting run={run} />}
+                  {live && reads.length > 0 && <Waiting run={run} />}
                 </>
               }
             />
@@ -235,7 +235,7 @@ function RunHead({ run, name, siblings, place, toSibling, live, follow, setFollo
           <span data-testid="run-state">
             <State kind={said.kind}>{said.word}</State>
           </span>
-          {live && run.phase && <span className="tag">{run.phase.replaceAll("_", " ")}</span>}
+          {live && run.phase && run.phase !== said.word && <span className="tag">{run.phase.replaceAll("_", " ")}</span>}
           {run.sandbox === "subprocess" && (
             <span className="tag bad" title={UNSANDBOXED}>
               unsandboxed
@@ -292,8 +292,9 @@ function Meta({ run }: { run: RunOut }) {
   const parts = gradeOf(run.evaluation)?.subscores ?? [];
   return (
     <>
-      <span>
-        {run.counted === "graded" ? <Gauge value={run.reward} /> : <Mark cell={cellOf(run)} mini />}
+      <span className="empty:hidden!">
+        {run.counted === "graded" && <Gauge value={run.reward} />}
+        {run.counted === "failed" && <Mark cell={cellOf(run)} mini />}
         {run.counted === "failed" && run.blame && `blamed on ${run.blame}`}
         {parts.length > 0 && <span className="text-text-3">= {parts.slice(0, 4).map((part) => `${part.name} ${reward(part.value)}`).join(", ")}</span>}
       </span>
@@ -347,7 +348,7 @@ function FailureCard({ run }: { run: RunOut }) {
 function NoSteps({ run, loading }: { run: RunOut; loading: boolean }) {
   if (loading && run.step_count > 0) return null;
   if (run.state === "queued") return <Empty title="Waiting for a slot">The run starts as soon as a worker is free.</Empty>;
-  if (run.counted === "pending") return <Empty title="Starting">{run.phase ? `Now: ${run.phase.replaceAll("_", " ")}.` : "The first step comes when the environment has answered."}</Empty>;
+  if (run.counted === "pending") return <Empty title={run.phase === "setup" ? "Setting up the task" : "Starting the environment"}>The first step comes when it has answered.</Empty>;
   return <Empty title="This run reported no steps">{run.source === "reported" ? "Check that HUD_TELEMETRY_URL points here and HUD_TELEMETRY_ENABLED is not off." : "It ended before the first one."}</Empty>;
 }
 
@@ -365,7 +366,7 @@ function Waiting({ run }: { run: RunOut }) {
 
 function CancelRun({ run, name, onClose }: { run: RunOut; name: string; onClose: () => void }) {
   const cancel = useMutation({
-    mutationFn: () => api<CancelOut>(`/api/runs/${run.id}/cancel`, { method: "POST" }),
+    mutationFn: () => api<CancelOut>(`/api/runs/${run.id}/cancel`, { method: "POST", repeatable: true }),
     onSuccess: () => {
       toast("Cancelling the run");
       onClose();

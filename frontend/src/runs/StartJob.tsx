@@ -49,7 +49,7 @@ export default function StartJob() {
   const settled = useSettled(job.body, 350);
   const plan = useQuery({
     queryKey: ["plan", settled],
-    queryFn: ({ signal }) => api<PlanOut>("/api/jobs/plan", { method: "POST", body: settled, signal }),
+    queryFn: ({ signal }) => api<PlanOut>("/api/jobs/plan", { method: "POST", body: settled, signal, repeatable: true }),
     enabled: ready && settled !== null,
     placeholderData: keepPreviousData,
     retry: false,
@@ -57,7 +57,7 @@ export default function StartJob() {
   });
   const [key] = useState(() => crypto.randomUUID?.() ?? `page-${Date.now()}-${Math.random()}`);
   const start = useMutation({
-    mutationFn: (body: JobIn) => api<JobOut>("/api/jobs", { method: "POST", body: { ...body, idempotency_key: key } }),
+    mutationFn: (body: JobIn) => api<JobOut>("/api/jobs", { method: "POST", body: { ...body, idempotency_key: key }, repeatable: true }),
     onSuccess: (made) => void navigate(`/jobs/${made.id}`),
   });
   const problems = [...(plan.data?.problems ?? problemsOf(plan.error)), ...problemsOf(start.error)];
@@ -167,13 +167,18 @@ function Section({ title, problems, children }: { title: string; problems: Probl
   );
 }
 
+/** The rule as a sentence, with what was given when the rule does not say it already. */
+function sentenceOf({ rule, value }: Problem): string {
+  const said = `${rule.charAt(0).toUpperCase()}${rule.slice(1)}`;
+  return value && !rule.includes(value) ? `${said.replace(/\.$/, "")}. Given: ${value}` : said;
+}
+
 function FieldErrors({ problems }: { problems: Problem[] }) {
   return (
     <div role="alert" className="grid gap-1 empty:hidden">
       {problems.map((problem, index) => (
         <FieldError key={index}>
-          {problem.rule}
-          {problem.value !== null && problem.value !== undefined && ` Given: ${problem.value}`}
+          {sentenceOf(problem)}
         </FieldError>
       ))}
     </div>
@@ -303,7 +308,7 @@ function PlanLine({ reference, plan, stale, waiting }: { reference: string; plan
       </p>
       <p className="flex flex-wrap items-center gap-2 text-text-2">
         {plan.sandbox === "subprocess" ? <span className="tag bad">unsandboxed</span> : plan.sandbox === null ? <State kind="warn">no worker</State> : <span className="tag">{plan.sandbox}</span>}
-        {plan.sandbox_note ?? where(plan.sandbox)}
+        {plan.sandbox_note || where(plan.sandbox)}
       </p>
     </div>
   );

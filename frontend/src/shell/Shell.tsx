@@ -1,6 +1,6 @@
 /** The frame of every page: side bar, breadcrumb, command menu, theme, account, live bar. Signed-out people go to sign-in and come back. */
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { Link, Navigate, Outlet, useLocation, useNavigate } from "react-router";
 import { ApiError } from "../api/client";
 import { jobsQuery, meQuery, workersQuery } from "../api/queries";
@@ -17,7 +17,7 @@ import { Toasts, toast } from "../ui/toast";
 import { useRows } from "../ui/useRows";
 import { ConnectionBar } from "./ConnectionBar";
 import { PLACES } from "./places";
-import { flipTheme, toggleSide } from "./preferences";
+import { flipTheme, suitSide, toggleSide } from "./preferences";
 import { TeamName } from "./Team";
 
 /** Menus and dialogs come after the first paint: until then their buttons stand there, without effect. */
@@ -43,7 +43,8 @@ function Frame({ me }: { me: Me }) {
   const [keys, setKeys] = useState(false);
   const navigate = useNavigate();
   const { pathname } = useLocation();
-  useTeamFeed(true);
+  useEffect(() => suitSide(pathname), [pathname]);
+  useTeamFeed();
   useKeys("Go to", PLACES.map((place) => ({ keys: place.keys ?? "", what: place.text, run: () => void navigate(place.to) })));
   useKeys("Everywhere", [
     { keys: "mod+k", what: "Command menu", typing: true, run: () => setMenu((open) => !open) },

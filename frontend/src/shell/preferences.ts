@@ -14,11 +14,18 @@ function write(key: string, value: string) {
   apply();
 }
 
+/** What the side bar does on this page while the person has not said otherwise: run pages need the width. */
+let sideOfPage = "open";
+export function suitSide(pathname: string) {
+  sideOfPage = pathname.startsWith("/trace/") ? "shut" : "open";
+  apply();
+}
+
 function apply() {
   const theme = read("theme");
   root.dataset["theme"] = theme === "light" || theme === "dark" ? theme : dark.matches ? "dark" : "light";
   root.dataset["density"] = read("density") ?? "default";
-  root.dataset["side"] = read("side") ?? "open";
+  root.dataset["side"] = read("side") ?? sideOfPage;
   listeners.forEach((tell) => tell());
 }
 dark.addEventListener("change", apply);
@@ -26,7 +33,7 @@ dark.addEventListener("change", apply);
 export const theme = () => (read("theme") ?? "system") as Theme;
 export const setTheme = (value: Theme) => write("theme", value);
 export const setDensity = (value: Density) => write("density", value);
-export const toggleSide = () => write("side", read("side") === "shut" ? "open" : "shut");
+export const toggleSide = () => write("side", root.dataset["side"] === "shut" ? "open" : "shut");
 export const flipTheme = () => setTheme(root.dataset["theme"] === "dark" ? "light" : "dark");
 
 const subscribe = (listener: () => void) => {

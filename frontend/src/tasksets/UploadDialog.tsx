@@ -36,7 +36,7 @@ export function UploadDialog({ taskset, onClose }: { taskset?: TasksetOut; onClo
     mutationFn: async (form: { name: string; mode: string; message: string }) => {
       const target = taskset ?? (await api<TasksetOut>("/api/tasksets", { method: "POST", body: { name: form.name } }));
       const query = { mode: form.mode, message: form.message };
-      return api<UploadOut>(`/api/tasksets/${target.id}/upload`, { method: "POST", raw: picked?.rows?.body ?? "", query });
+      return api<UploadOut>(`/api/tasksets/${target.id}/upload`, { method: "POST", raw: picked?.rows?.body ?? "", query, repeatable: true });
     },
     onSuccess: async (done) => {
       await client.invalidateQueries({ queryKey: ["tasksets"] });
