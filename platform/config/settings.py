@@ -26,7 +26,7 @@ PROCTOR_PUBLIC_URL = os.environ.get("PROCTOR_PUBLIC_URL", f"http://{'127.0.0.1' 
 PROCTOR_SLOTS = int(os.environ.get("PROCTOR_SLOTS", str(4 * (os.cpu_count() or 2))))
 PROCTOR_REDIS_URL = os.environ.get("PROCTOR_REDIS_URL", "")
 PROCTOR_BROKER_URL = os.environ.get("PROCTOR_BROKER_URL", PROCTOR_REDIS_URL or "memory://")
-PROCTOR_SANDBOX = os.environ.get("PROCTOR_SANDBOX", "auto")  # auto, docker, subprocess
+PROCTOR_SANDBOX = os.environ.get("PROCTOR_SANDBOX", "auto")  # auto, subprocess
 PROCTOR_SANDBOX_NETWORK = os.environ.get("PROCTOR_SANDBOX_NETWORK") or None
 
 # Limits, given back in error bodies and listed in docs/reference/settings.md.
