@@ -45,7 +45,7 @@ def run_job(client: Client, *, runs: int, concurrency: int) -> tuple[float, list
     began = time.time()
     job = client.post("/api/jobs", asked)
     while client.get(f"/api/jobs/{job['id']}")["counts"]["pending"]:
-        time.sleep(0.25)
+        time.sleep(0.5)
     items = client.get(f"/api/jobs/{job['id']}/runs?limit=1000")["items"]
     if len(items) != runs or any(run["counted"] != "graded" for run in items):
         raise RuntimeError(f"not all runs were graded: {[run['error'] for run in items if run['error']][:3]}")

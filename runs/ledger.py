@@ -7,6 +7,7 @@ A dropped connection is retried for 60 s; then the callers are told.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
@@ -106,14 +107,18 @@ class Ledger:
             batch.append(following)
         return batch, False
 
+    def _perform(self, batch: list[Write]) -> None:
+        """One transaction; a write that comes alone needs no savepoint in it."""
+        with transaction.atomic() if len(batch) > 1 else contextlib.nullcontext():
+            for write in batch:
+                write.error = write.result = None
+                write.perform()
+
     def _commit(self, batch: list[Write]) -> None:
         give_up = time.monotonic() + RETRY_S
         while True:
             try:
-                with transaction.atomic():
-                    for write in batch:
-                        write.error = write.result = None
-                        write.perform()
+                self._perform(batch)
                 return
             except Exception as error:
                 connection.close()

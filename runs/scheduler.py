@@ -8,6 +8,7 @@ the claim. So any broker may lose, repeat or reorder.
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from runs.queries.platform import find_live_workers
 
 logger = logging.getLogger(__name__)
 DISPATCH_S, LEADER_S = 30.0, 10.0
-POLL_S, STANDBY_S, REAP_S = 0.05, 2.0, 5.0
+POLL_S, FULL_S, STANDBY_S, REAP_S = 0.05, 0.25, 2.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -34,38 +35,50 @@ class OpenJob:
 
 
 class Scheduler:
+    """Idle turns cost one small query. While all slots are taken it looks seldom: the worker wakes it when a rollout ends."""
+
     def __init__(self, worker_id: str) -> None:
         self.worker_id = worker_id
-        self._leader_until: datetime | None = None
-        self._reap_at: datetime | None = None
+        self._leads_until = self._reap_at = float("-inf")
 
     def turn(self) -> float:
         """One round; returns how long to wait before the next, in seconds."""
-        now = database_now()
-        if not self._leads(now):
+        if not self._leads():
             return STANDBY_S
-        if self._reap_at is None or now >= self._reap_at:
-            self._reap_at = now + timedelta(seconds=REAP_S)
-            workers.free_expired()
-        admit(now)
+        self._reap()
+        if not Job.objects.filter(may_have_queued=True).exists():
+            return POLL_S
+        now = database_now()
+        free = free_slots(now)
+        if free <= 0:
+            return FULL_S
+        fill(free, now)
         return POLL_S
 
-    def _leads(self, now: datetime) -> bool:
-        if self._leader_until is not None and now < self._leader_until:
+    def _leads(self) -> bool:
+        """Asks the database only when half of the lease has passed on this machine's clock."""
+        now = time.monotonic()
+        if now < self._leads_until:
             return True
-        if not workers.take_lease("scheduler", self.worker_id, LEADER_S):
-            self._leader_until = None
-            return False
-        self._leader_until = now + timedelta(seconds=LEADER_S / 2)
-        return True
+        leads = workers.take_lease("scheduler", self.worker_id, LEADER_S)
+        self._leads_until = now + LEADER_S / 2 if leads else float("-inf")
+        return leads
+
+    def _reap(self) -> None:
+        if time.monotonic() >= self._reap_at:
+            self._reap_at = time.monotonic() + REAP_S
+            workers.free_expired()
 
 
 def admit(now: datetime) -> int:
-    """Dispatches what fits; returns how many. A share that a job has no runs for is shared out again."""
+    """Dispatches what fits; returns how many."""
+    return fill(free_slots(now), now)
+
+
+def fill(free: int, now: datetime) -> int:
+    """Shares so many slots out. A share that a job has no runs for is shared out again."""
     jobs = list(Job.objects.filter(may_have_queued=True).order_by("created_at").values_list("id", "max_concurrent")[:200])
-    if not jobs:
-        return 0
-    free, hungry = free_slots(now), open_jobs(jobs, now)
+    hungry = open_jobs(jobs, now) if free > 0 else []
     sent = 0
     while hungry and sent < free:
         shares = share_out(hungry, free - sent)

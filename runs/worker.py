@@ -53,6 +53,7 @@ class WorkerProcess:
         self._last_turn = time.monotonic()
         self._duties: list[asyncio.Task[Any]] = []
         self._end = threading.Event()
+        self._slot_free = threading.Event()
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -66,6 +67,7 @@ class WorkerProcess:
         """No new runs; what runs goes back to the queue (the actors do that when their rollouts have cleaned up)."""
         self.stopping = True
         self._end.set()
+        self._slot_free.set()
         self._stop_all()
 
     def close(self) -> None:
@@ -134,6 +136,7 @@ class WorkerProcess:
         self.rollouts.pop(run_id, None)
         self.cancelled.discard(run_id)
         self._told.discard(run_id)
+        self._slot_free.set()
 
     def cancel_rollout(self, run_id: uuid.UUID) -> None:
         """From any thread, any number of times."""
@@ -192,7 +195,8 @@ class WorkerProcess:
                 connection.close()
                 logger.warning("scheduler failed, trying again error=%s", type(error).__name__, exc_info=True)
                 idle_s = 1.0
-            self._end.wait(idle_s)
+            self._slot_free.wait(idle_s)
+            self._slot_free.clear()
 
 
 _current: WorkerProcess | None = None
