@@ -71,7 +71,7 @@ def taskset(request: Request, ref: str) -> Response:
     if request.method == "GET":
         return Response(render_taskset(found.taskset).model_dump(mode="json"))
     given = parse_body(request._request, TasksetChange)
-    _unpinned(found)
+    unpinned(found)
     changed = actions.change_taskset(caller, found.taskset.id, name=given.name, archived=given.archived)
     return Response(render_taskset(changed).model_dump(mode="json"))
 
@@ -84,14 +84,14 @@ def versions(request: Request, ref: str) -> Response:
     found = queries.find_versions(taskset).defer("chunk_ids", "parent__chunk_ids")
     after = read_cursor(request._request, 1)
     if after:
-        found = found.filter(number__lt=_whole(after[0]))
+        found = found.filter(number__lt=whole(after[0]))
     size = page_size(request._request)
     rows = list(found[: size + 1])
     items = [render_version(row).model_dump(mode="json") for row in rows[:size]]
     return Response(page_body(items, [rows[size - 1].number] if len(rows) > size else None))
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
     if not isinstance(value, int) or not 0 <= value < 2**31:
         raise invalid([problem("cursor", "must be the `next_cursor` of a page before", value)])
     return value
@@ -101,7 +101,7 @@ def _whole(value: Any) -> int:
 @api_view(["GET"])
 def version(request: Request, ref: str, number: int) -> Response:
     caller = signed_in(request, "read")
-    found = queries.get_version(queries.resolve_reference(caller, ref).taskset, number)
+    found = queries.find_version(queries.resolve_reference(caller, ref).taskset, number)
     return Response(render_version(found).model_dump(mode="json"))
 
 
@@ -113,7 +113,7 @@ def tasks(request: Request, ref: str) -> Response:
     if version is None:
         return Response(page_body([], None, 0))
     after, size, q = read_cursor(request._request, 1), page_size(request._request), request.GET.get("q", "")
-    rows = queries.find_tasks(version, q=q, after=_whole(after[0]) if after else None, limit=size + 1)
+    rows = queries.find_tasks(version, q=q, after=whole(after[0]) if after else None, limit=size + 1)
     items = [render_row(row).model_dump(mode="json") for row in rows[:size]]
     return Response(page_body(items, [rows[size - 1].position] if len(rows) > size else None, None if q else version.task_count))
 
@@ -137,7 +137,7 @@ def task(request: Request, ref: str, slug: str) -> Response:
 @api_view(["POST"])
 def upload(request: Request, ref: str) -> Response:
     caller = signed_in(request, "write")
-    found = _unpinned(queries.resolve_reference(caller, ref))
+    found = unpinned(queries.resolve_reference(caller, ref))
     mode = request.GET.get("mode", "merge")
     if mode not in get_args(UploadMode):
         raise invalid([problem("mode", "must be merge, replace or remove", mode)])
@@ -147,7 +147,7 @@ def upload(request: Request, ref: str) -> Response:
     return Response(render_upload(done).model_dump(mode="json"))
 
 
-def _unpinned(found: Pinned) -> Pinned:
+def unpinned(found: Pinned) -> Pinned:
     """Raises AppError 409: a version never changes."""
     if found.pinned:
         raise conflict(f"A version of taskset {found.taskset.name} never changes; name the taskset without a version")

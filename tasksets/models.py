@@ -88,6 +88,26 @@ class Version(models.Model):
         indexes = [models.Index(fields=["taskset", "digest"], name="version_by_digest")]
 
 
+class Tag(models.Model):
+    """A movable name of a version. Without a version it was taken off; its moves stay."""
+
+    taskset = models.ForeignKey(Taskset, models.CASCADE, related_name="tags", db_index=False)
+    name = models.CharField(max_length=64)
+    version = models.ForeignKey(Version, models.CASCADE, null=True, related_name="tags")
+    moved_at = models.DateTimeField()
+    moved_by = models.CharField(max_length=255, null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["taskset", "name"], name="tag_unique_in_taskset")]
+
+
+class TagMove(models.Model):
+    tag = models.ForeignKey(Tag, models.CASCADE, related_name="moves")
+    version_number = models.PositiveIntegerField(null=True)
+    moved_at = models.DateTimeField()
+    moved_by = models.CharField(max_length=255, null=True)
+
+
 class HeadTask(models.Model):
     taskset = models.ForeignKey(Taskset, models.CASCADE, related_name="head_tasks", db_index=False)
     position = models.IntegerField()

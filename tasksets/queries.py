@@ -1,6 +1,6 @@
 """Every read of tasksets, scoped to the caller's team: references, versions and their tasks.
 
-A reference is `name`, an id of a taskset or version, or one of these with `@number` or `@sha256:…`; it resolves to a `Pinned`.
+A reference is `name`, an id of a taskset or version, or one of these with `@number`, `@tag` or `@sha256:…`; it resolves to a `Pinned`.
 """
 
 from __future__ import annotations
@@ -97,30 +97,29 @@ def _unpinned(taskset: Taskset) -> Pinned:
 
 
 def _pin(taskset: Taskset, suffix: str) -> Pinned:
-    version = None
-    if suffix.isascii() and suffix.isdigit() and len(suffix) < 10:
-        version = find_versions(taskset).filter(number=int(suffix)).first()
+    return Pinned(taskset, find_version(taskset, suffix), True)
+
+
+def find_version(taskset: Taskset, text: str | int) -> Version:
+    """The version with this number, tag or digest. Raises AppError 404 with the newest ten."""
+    suffix, found, version = str(text).strip(), find_versions(taskset), None
+    if suffix.isascii() and suffix.isdigit():
+        version = found.filter(number=int(suffix)).first() if len(suffix) < 10 else None
     elif suffix.startswith("sha256:"):
-        version = find_versions(taskset).filter(digest=suffix).first()
+        version = found.filter(digest=suffix).first()
+    elif "\0" not in suffix:
+        version = found.filter(tags__taskset=taskset, tags__name=suffix).first()
     if version is None:
         raise _no_such_version(taskset, suffix)
-    return Pinned(taskset, version, True)
+    return version
 
 
 def _no_such_version(taskset: Taskset, suffix: str) -> AppError:
     newest = list(find_versions(taskset)[:SHOWN_VERSIONS])
     listed = ", ".join(f"@{version.number} ({version.digest[:19]}…)" for version in newest) or "none"
     shown = [{"number": version.number, "digest": version.digest, "created_at": version.created_at.isoformat()} for version in newest]
-    message = f"Taskset {taskset.name} has no version '{content.shown(suffix)}'; the newest are {listed}"
+    message = f"Taskset {taskset.name} has no version or tag '{content.shown(suffix)}'; the newest are {listed}"
     return AppError("not_found", 404, message, versions=shown)
-
-
-def get_version(taskset: Taskset, number: int) -> Version:
-    """Raises AppError 404 with the newest ten."""
-    version = find_versions(taskset).filter(number=number).first()
-    if version is None:
-        raise _no_such_version(taskset, str(number))
-    return version
 
 
 def find_versions(taskset: Taskset) -> QuerySet[Version]:
@@ -142,10 +141,10 @@ def behind(tasksets: QuerySet[Taskset], changed_at: datetime, id: uuid.UUID) -> 
 
 def version_lines(version: Version | None) -> list[bytes]:
     """The entries of a version in order; none for None."""
-    return versions.lines_of(_chunk_texts(version)) if version else []
+    return versions.lines_of(chunk_texts(version)) if version else []
 
 
-def _chunk_texts(version: Version) -> Iterator[bytes]:
+def chunk_texts(version: Version) -> Iterator[bytes]:
     for part in batches(version.chunk_ids, 50):
         texts = dict(Chunk.objects.filter(team_id=version.taskset.team_id, chunk_id__in=part).values_list("chunk_id", "text"))
         for chunk_id in part:
@@ -161,7 +160,7 @@ def iter_version_tasks(version: Version, slugs: Sequence[str] | None = None, *, 
 
 def _numbered(version: Version, wanted: set[bytes] | None, start: int) -> Iterator[tuple[int, bytes]]:
     position = 0
-    for text in _chunk_texts(version):
+    for text in chunk_texts(version):
         for line in versions.lines_of([text]):
             if position >= start and (wanted is None or versions.slug_key(line) in wanted):
                 yield position, line

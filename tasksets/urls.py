@@ -3,7 +3,7 @@
 from django.urls import path
 
 from accounts.http import methods
-from tasksets import api, hud
+from tasksets import api, api_versions, hud
 
 urlpatterns = [
     path("api/tasksets", api.tasksets),
@@ -11,6 +11,13 @@ urlpatterns = [
     path("api/tasksets/<str:ref>/versions", api.versions),
     path("api/tasksets/<str:ref>/versions/<int:number>", api.version),
     path("api/tasksets/<str:ref>/tasks", api.tasks),
+    path("api/tasksets/<str:ref>/tags", api_versions.taskset_tags),
+    path("api/tasksets/<str:ref>/tags/<str:tag>", api_versions.taskset_tag),
+    path("api/tasksets/<str:ref>/diff", api_versions.taskset_diff),
+    path("api/tasksets/<str:ref>/diff/task", api_versions.taskset_diff_task),
+    path("api/tasksets/<str:ref>/restore", api_versions.taskset_restore),
+    path("api/tasksets/<str:ref>/undo", api_versions.taskset_undo),
+    path("api/tasksets/<str:ref>/tasks/history", api_versions.task_history),
     path("api/tasksets/<str:ref>/tasks/<path:slug>", api.task),
     path("api/tasksets/<str:ref>/upload", api.upload),
     path("api/tasksets/<str:ref>/export", api.export),

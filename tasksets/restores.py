@@ -1,0 +1,35 @@
+"""Going back: a new version equal to an old one, through the one door for versions."""
+
+from __future__ import annotations
+
+from accounts.callers import Caller
+from tasksets import queries, versions
+from tasksets.commits import Destination, Uploaded, commit_entries
+from tasksets.models import Taskset, Version
+from tasksets.versions import Plan
+from web.errors import conflict
+
+
+def restore(caller: Caller, taskset: Taskset, version: Version, *, message: str = "") -> Uploaded:
+    """No new version when the head is equal already. Raises AppError 403, 404, 409; 503."""
+    lines = queries.version_lines(version)
+    why = message or f"Restore version {version.number}"
+    return commit_entries(
+        caller, Destination(taskset.id), lambda head: versions.plan(head, lines, "replace"), message=why, verb="taskset.restore_version"
+    )
+
+
+def undo(caller: Caller, taskset: Taskset) -> Uploaded:
+    """Back to the head's parent. Raises AppError 409 when there is none, or when another version came first."""
+    head = taskset.head
+    if head is None or head.parent is None:
+        raise conflict(f"Taskset {taskset.name} has no version before this one")
+    head.taskset = head.parent.taskset = taskset
+    undone, lines = queries.version_lines(head), queries.version_lines(head.parent)
+
+    def plan(now: list[bytes]) -> Plan:
+        if now != undone:
+            raise conflict(f"Taskset {taskset.name} has a newer version than the one to undo; look at it first")
+        return versions.plan(now, lines, "replace")
+
+    return commit_entries(caller, Destination(taskset.id), plan, message=f"Undo version {head.number}", verb="taskset.undo")
