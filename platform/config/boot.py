@@ -98,6 +98,16 @@ def keep(boot: FirstBoot) -> None:
         file.write(f"email: {boot.email}\n" + (f"password: {boot.password}\n" if boot.password else "") + (f"key: {boot.key}\n" if boot.key else ""))
 
 
+def greeting(made: FirstBoot | None) -> list[str]:
+    """The address, and what was made now: the only time that it is shown."""
+    lines = [f"Proctor: {settings.PROCTOR_PUBLIC_URL}"]
+    if made is not None:
+        lines.append(f"Sign in as {made.email}" + (f" with the password {made.password}" if made.password else ""))
+        lines += [f"API key (shown this once): {made.key}"] if made.key else []
+        lines.append(f"Both are also in {Path(settings.DATA) / 'first-boot.txt'}, which only you can read")
+    return lines
+
+
 def model_endpoints() -> None:
     """`PROCTOR_MODEL_ENDPOINT=pattern|url|key`, several separated by white space; made once per pattern."""
     text = os.environ.get("PROCTOR_MODEL_ENDPOINT", "").strip()

@@ -31,7 +31,8 @@ class Command(BaseCommand):
         connection.close()
         python, manage = sys.executable, str(settings.ROOT / "manage.py")
         supervisor = Supervisor([Child("web", [python, manage, "web"]), Child("worker", [python, manage, "worker"])], self.progress)
-        self.greet(made)
+        self.stdout.write("\n".join(boot.greeting(made)))
+        self.stdout.flush()
         threading.Thread(target=self.announce_sample, args=(supervisor.end,), daemon=True).start()
         supervisor.run()
         lock.close()
@@ -39,15 +40,6 @@ class Command(BaseCommand):
     def progress(self, line: str) -> None:
         self.stderr.write(line)
         self.stderr.flush()
-
-    def greet(self, made: Any) -> None:
-        self.stdout.write(f"Proctor: {settings.PROCTOR_PUBLIC_URL}")
-        if made is not None:
-            self.stdout.write(f"Sign in as {made.email}" + (f" with the password {made.password}" if made.password else ""))
-            if made.key:
-                self.stdout.write(f"API key (shown this once): {made.key}")
-            self.stdout.write(f"Both are also in {Path(settings.DATA) / 'first-boot.txt'}, which only you can read")
-        self.stdout.flush()
 
     def announce_sample(self, end: threading.Event) -> None:
         """The sample job's result, once; nothing when it ended at an earlier start or is switched off."""
