@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
-os.environ.setdefault("PROCTOR_DATA", tempfile.mkdtemp(prefix="proctor-test-"))
+if "PROCTOR_DATA" not in os.environ:
+    os.environ["PROCTOR_DATA"] = tempfile.mkdtemp(prefix="proctor-test-")
+    atexit.register(shutil.rmtree, os.environ["PROCTOR_DATA"], ignore_errors=True)
 
 import pytest
 from django.test import Client
