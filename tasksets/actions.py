@@ -79,7 +79,7 @@ def change_taskset(caller: Caller, taskset_id: uuid.UUID, *, name: str | None = 
         raise taken("taskset", handle_for(name or "")) from None
     if taskset.head and name is not None:
         taskset.head.taskset = taskset
-        exports.get_exports(taskset.head, taskset.name)
+        exports.make_soon(taskset.head, taskset.name)
     return taskset
 
 
@@ -105,5 +105,5 @@ def _rename(caller: Caller, taskset: Taskset, name: str) -> None:
     TasksetAlias.objects.filter(team_id=taskset.team_id, name=handle).delete()
     TasksetAlias.objects.create(team_id=taskset.team_id, name=old, taskset=taskset)
     taskset.name, taskset.name_revision = handle, taskset.name_revision + 1
-    exports.drop_exports(taskset)
+    exports.drop_exports([taskset])
     audit(caller, "taskset.rename", "taskset", taskset.id, old=old, new=handle)

@@ -181,7 +181,7 @@ def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapp
     if not plan.is_change:
         return Uploaded(taskset, None, 0, 0, 0, plan.unchanged)
     version = prepared.version
-    exports.render_exports(version, taskset.name)
+    exports.make_soon(version, taskset.name)
     return Uploaded(taskset, version, version.created, version.updated, version.removed, plan.unchanged)
 
 

@@ -1,7 +1,8 @@
 """The HUD export of a version as one compressed file per encoding: made once, then passed through as it lies.
 
 A file holds exactly one gzip member (the HUD client's httpx decodes only the first, silently) or one zstd frame. Rendering and
-reading both hold a thousand tasks or a block in memory, never a set.
+reading both hold a thousand tasks or a block in memory, never a set. Only the head's are kept: those of other versions go at the
+next commit and are made again when someone asks.
 """
 
 from __future__ import annotations
@@ -9,16 +10,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
+import threading
 import uuid
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass
 from typing import IO, Any
+from weakref import WeakValueDictionary
 
 import msgspec
 import zstandard
+from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
-from django.db import transaction
+from django.db import connections, transaction
+from django.db.models import QuerySet
 
 from proctor import content
 from tasksets.models import Export, Taskset, Version
@@ -27,24 +33,62 @@ from tasksets.queries import iter_version_tasks
 logger = logging.getLogger(__name__)
 ENCODINGS = ("zstd", "gzip")
 BLOCK = 256 * 1024
+AT_ONCE = 2_000
 SUFFIX = {"gzip": "json.gz", "zstd": "json.zst"}
 
 
+_rendering = threading.Lock()
+_guard = threading.Lock()
+_locks: WeakValueDictionary[tuple[uuid.UUID, str], Any] = WeakValueDictionary()
+
+
+def make_soon(version: Version, name: str) -> None:
+    """For a new head, or a new name of one: at once when it is small, else in a thread, so that nobody waits for it but who asks
+    for it. Drops what the versions before left."""
+    drop_superseded(version)
+    if version.task_count <= AT_ONCE or settings.TESTING:
+        get_exports(version, name)
+    else:
+        threading.Thread(target=_make_later, args=(version, name), name="export", daemon=True).start()
+
+
+def _make_later(version: Version, name: str) -> None:
+    """One at a time, and not when the next version is there already. What fails here is made at the first request."""
+    try:
+        with _rendering:
+            if Taskset.objects.filter(id=version.taskset_id, head_id=version.id, name=name).exists():
+                get_exports(version, name)
+    except Exception:
+        logger.exception("export not made version=%s", version.id)
+    finally:
+        connections.close_all()
+
+
 def get_exports(version: Version, name: str) -> dict[str, Export]:
-    """Both encodings, made now when they are not there."""
-    found = {export.encoding: export for export in Export.objects.filter(version=version, name=name)}
-    return found if len(found) == len(ENCODINGS) else render_exports(version, name)
+    """Both encodings, made now when they are not there; when another thread is at it, its work is waited for."""
+    found = _find(version, name)
+    if len(found) == len(ENCODINGS):
+        return found
+    with _guard:
+        lock = _locks.setdefault((version.id, name), threading.Lock())
+    with lock:
+        found = _find(version, name)
+        return found if len(found) == len(ENCODINGS) else _render(version, name)
 
 
-def render_exports(version: Version, name: str) -> dict[str, Export]:
-    """Safe when two do it at once: the first one's rows stay, the other's files go."""
+def _find(version: Version, name: str) -> dict[str, Export]:
+    return {export.encoding: export for export in Export.objects.filter(version=version, name=name)}
+
+
+def _render(version: Version, name: str) -> dict[str, Export]:
+    """Safe when two processes do it at once: the first one's rows stay, the other's files go."""
     with tempfile.TemporaryFile() as gzipped, tempfile.TemporaryFile() as zstd:
         plain_bytes = _write(version, name, gzipped, zstd)
         made = [_store(version, name, encoding, file, plain_bytes) for encoding, file in (("gzip", gzipped), ("zstd", zstd))]
     Export.objects.bulk_create(made, ignore_conflicts=True)
-    kept = {export.encoding: export for export in Export.objects.filter(version=version, name=name)}
+    kept = _find(version, name)
     for export in made:
-        if kept[export.encoding].path != export.path:
+        if export.encoding not in kept or kept[export.encoding].path != export.path:
             default_storage.delete(export.path)
     return kept
 
@@ -80,12 +124,22 @@ def _store(version: Version, name: str, encoding: str, file: IO[bytes], plain_by
     return Export(version=version, name=name, encoding=encoding, path=path, size_bytes=size_bytes, plain_bytes=plain_bytes)
 
 
-def drop_exports(taskset: Taskset) -> None:
-    """For a rename, inside its transaction; the files go after the commit."""
-    exports = Export.objects.filter(version__taskset=taskset)
+def drop_superseded(head: Version) -> None:
+    """The exports of all other versions of its set."""
+    _drop(Export.objects.filter(version__taskset_id=head.taskset_id).exclude(version=head))
+
+
+def drop_exports(tasksets: Iterable[Taskset]) -> None:
+    """All of these sets, inside the transaction that makes them wrong."""
+    _drop(Export.objects.filter(version__taskset__in=tasksets))
+
+
+def _drop(exports: QuerySet[Export]) -> None:
+    """The rows, and the files after the commit. Who has opened a file reads on."""
     paths = list(exports.values_list("path", flat=True))
-    exports.delete()
-    transaction.on_commit(lambda: _delete_files(paths))
+    if paths:
+        Export.objects.filter(path__in=paths).delete()
+        transaction.on_commit(lambda: _delete_files(paths))
 
 
 def _delete_files(paths: list[str]) -> None:
@@ -93,16 +147,35 @@ def _delete_files(paths: list[str]) -> None:
         default_storage.delete(path)
 
 
-async def stream(export: Export, *, inflate: bool) -> AsyncIterator[bytes]:
-    """The stored bytes, or the JSON in them, block by block."""
-    file = await asyncio.to_thread(_open, export, inflate)
+@dataclass(frozen=True)
+class Opened:
+    """A stored export and its bytes: as stored, or the JSON in them."""
+
+    export: Export
+    file: Any
+
+
+def open_export(version: Version, name: str, encoding: str | None) -> Opened:
+    """In this encoding, inflated for None. A file that went between finding and opening it is made again."""
+    export = get_exports(version, name)[encoding or "zstd"]
     try:
-        while block := await asyncio.to_thread(file.read, BLOCK):
+        return Opened(export, _open(export, inflate=encoding is None))
+    except FileNotFoundError:
+        logger.info("export made again version=%s", version.id)
+    Export.objects.filter(path=export.path).delete()
+    export = get_exports(version, name)[encoding or "zstd"]
+    return Opened(export, _open(export, inflate=encoding is None))
+
+
+def _open(export: Export, *, inflate: bool) -> Any:
+    file = default_storage.open(export.path, "rb")
+    return zstandard.ZstdDecompressor().stream_reader(file, closefd=True) if inflate else file
+
+
+async def stream(opened: Opened) -> AsyncIterator[bytes]:
+    """Block by block; closes it."""
+    try:
+        while block := await asyncio.to_thread(opened.file.read, BLOCK):
             yield block
     finally:
-        await asyncio.to_thread(file.close)
-
-
-def _open(export: Export, inflate: bool) -> Any:
-    file = default_storage.open(export.path, "rb")
-    return zstandard.ZstdDecompressor().stream_reader(file, closefd=True) if inflate and export.encoding == "zstd" else file
+        await asyncio.to_thread(opened.file.close)

@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.authentication import caller_of
 from accounts.callers import Caller
 from tasksets import exports, versions
-from tasksets.models import Export
+from tasksets.exports import Opened
 from tasksets.queries import Pinned
 from web.errors import AppError
 from web.threads import in_reader
@@ -30,8 +30,7 @@ class Reply:
     """What to send: a stored export, or `body`; nothing of either when the client has it."""
 
     headers: dict[str, str]
-    export: Export | None = None
-    inflate: bool = False
+    opened: Opened | None = None
     body: bytes | None = None
 
 
@@ -58,12 +57,11 @@ def _prepare(request: HttpRequest, find: Find, ref: str) -> Reply:
         return Reply(headers)
     if pinned.version is None:
         return Reply(headers, body=b'{"name":%s,"tasks":[]}' % msgspec.json.encode(pinned.taskset.name))
-    stored = exports.get_exports(pinned.version, pinned.taskset.name)
-    export = stored[encoding or "zstd"]
-    headers["Content-Length"] = str(export.size_bytes if encoding else export.plain_bytes)
+    opened = exports.open_export(pinned.version, pinned.taskset.name, encoding)
+    headers["Content-Length"] = str(opened.export.size_bytes if encoding else opened.export.plain_bytes)
     if encoding:
         headers["Content-Encoding"] = encoding
-    return Reply(headers, export, inflate=encoding is None)
+    return Reply(headers, opened)
 
 
 def accepted(header: str) -> str | None:
@@ -94,9 +92,10 @@ def _has_it(request: HttpRequest, etag: str) -> bool:
 
 
 def _respond(reply: Reply, *, head_only: bool) -> HttpResponseBase:
-    if reply.export is None and reply.body is None:
+    if reply.opened is None and reply.body is None:
         return HttpResponse(status=304, headers=reply.headers)
-    if reply.export is None or head_only:
-        return HttpResponse(b"" if head_only else reply.body, content_type="application/json", headers=reply.headers)
-    blocks = exports.stream(reply.export, inflate=reply.inflate)
-    return StreamingHttpResponse(blocks, content_type="application/json", headers=reply.headers)
+    if reply.opened and not head_only:
+        return StreamingHttpResponse(exports.stream(reply.opened), content_type="application/json", headers=reply.headers)
+    if reply.opened:
+        reply.opened.file.close()
+    return HttpResponse(b"" if head_only else reply.body, content_type="application/json", headers=reply.headers)

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 import uuid
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
-from django.test import override_settings
+from django.core.files.storage import default_storage
+from django.test import TestCase, override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.callers import Caller
 from accounts.models import AuditEvent, Project
+from tasksets import exports
 from tasksets.models import Chunk, Export, TaskContent, Taskset, Version
 from tests.support.tasksets import Api, body_of, row
 
 
 @pytest.fixture(autouse=True)
-def blobs(settings: Any) -> None:
-    settings.STORAGES = {**settings.STORAGES, "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"}}
+def blobs(settings: Any, tmp_path: Path) -> None:
+    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
 
 
 @pytest.fixture
@@ -127,7 +132,21 @@ def test_names_are_normalised_and_percent_decoded_once(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "   ", "漢字", "a@b", "a/b", "a:b", "a\\b", "a%b", "a\nb", "x" * 101, "f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b58cc4372a5670e02b2c3d479", "{f47ac10b-58cc-4372-a567-0e02b2c3d479}"],
+    [
+        "",
+        "   ",
+        "漢字",
+        "a@b",
+        "a/b",
+        "a:b",
+        "a\\b",
+        "a%b",
+        "a\nb",
+        "x" * 101,
+        "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+        "f47ac10b58cc4372a5670e02b2c3d479",
+        "{f47ac10b-58cc-4372-a567-0e02b2c3d479}",
+    ],
 )
 def test_a_name_that_could_not_be_found_again_is_refused(api: Api, name: str) -> None:
     for reply in (api.upload(name, row("a")), api.send("/v2/tasksets", {"name": name}), api.send("/api/tasksets", {"name": name or " "})):
@@ -229,11 +248,10 @@ def test_limits_are_413_and_named(api: Api) -> None:
 def test_an_export_is_one_gzip_member_or_zstd_frame_and_known_by_its_etag(api: Api) -> None:
     made = api.upload("s", *(row(f"t{i}", args={"text": "y" * 500, "n": i}) for i in range(3_000))).json()
     path = f"/v2/tasksets/{made['taskset_id']}/export"
-    plain, gzipped, zstd = (api.get(path, Accept_Encoding=encoding) for encoding in ("identity", "gzip, deflate", "gzip, zstd"))
-    body = body_of(plain)
+    plain, gzipped, zstd = replies = [api.get(path, Accept_Encoding=given) for given in ("identity", "gzip, deflate", "gzip, zstd")]
+    body, squeezed, frame = (body_of(reply) for reply in replies)
     assert json.loads(body)["tasks"][2_999]["args"]["n"] == 2_999
-    squeezed = body_of(gzipped)
-    assert gzip.decompress(squeezed) == body and zstandard.ZstdDecompressor().decompressobj().decompress(body_of(zstd)) == body
+    assert gzip.decompress(squeezed) == body and zstandard.ZstdDecompressor().decompressobj().decompress(frame) == body
     decompress = zlib.decompressobj(31)
     decompress.decompress(squeezed)
     assert decompress.eof and not decompress.unused_data, "one member"
@@ -293,3 +311,46 @@ def test_without_a_good_key_nothing_answers(db: None) -> None:
 def test_other_methods_are_405(api: Api) -> None:
     assert api.get("/v2/tasks/upload").status_code == 405
     assert api.send(f"/v2/tasksets/{uuid.uuid4()}/export", {}).status_code == 405
+
+
+def test_only_the_heads_export_is_kept_and_others_are_made_again(api: Api) -> None:
+    api.upload("s", row("a", args={"n": 1}))
+    first = body_of(api.get("/api/tasksets/s@1/export", Accept_Encoding="gzip"))
+    old = list(Export.objects.values_list("path", flat=True))
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        api.upload("s", row("a", args={"n": 2}))
+    assert {export.version.number for export in Export.objects.select_related("version")} == {2}
+    assert not any(default_storage.exists(path) for path in old)
+    assert body_of(api.get("/api/tasksets/s@1/export", Accept_Encoding="gzip")) == first, "the same bytes"
+
+
+def test_an_export_whose_file_is_gone_is_made_again(api: Api) -> None:
+    api.upload("s", row("a"))
+    body = body_of(api.get("/api/tasksets/s/export"))
+    for path in Export.objects.values_list("path", flat=True):
+        default_storage.delete(path)
+    assert body_of(api.get("/api/tasksets/s/export")) == body and Export.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_large_export_is_made_after_the_reply_and_once(ada_key: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that makes it is held until a request waits for the same; both get what one of them made."""
+    settings.TESTING = False
+    monkeypatch.setattr(exports, "AT_ONCE", 1)
+    go, made, render = threading.Event(), [], exports._render
+
+    def slow(*args: Any) -> Any:
+        go.wait(20)
+        made.append(render(*args))
+        return made[-1]
+
+    monkeypatch.setattr(exports, "_render", slow)
+    monkeypatch.setattr(exports.connections, "close_all", lambda: None)
+    assert Api(ada_key).upload("s", row("a"), row("b")).status_code == 200 and not Export.objects.exists()
+    version = Version.objects.get()
+    asking = threading.Thread(target=exports.get_exports, args=(version, "s"))
+    asking.start()
+    go.set()
+    for thread in [one for one in threading.enumerate() if one.name == "export"] + [asking]:
+        thread.join(20)
+    assert Export.objects.count() == 2 and len(made) == 1
