@@ -11,5 +11,5 @@ export default defineConfig({
   server: { proxy },
   preview: { proxy },
   build: { target: "es2022", assetsDir: "assets", sourcemap: false, modulePreload: { polyfill: false } },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"] },
+  test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"] },
 });

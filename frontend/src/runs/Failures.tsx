@@ -21,7 +21,7 @@ export function FailureList({ groups, total, job }: { groups: FailureGroup[]; to
           All causes
         </Link>
       </div>
-      <ul className="grid gap-1">
+      <ul className="grid grid-cols-1 gap-1">
         {groups.map((group, index) => (
           <li key={index} className="flex items-center gap-2.5 py-1">
             {mark(group)}
@@ -47,7 +47,7 @@ export function Failures({ groups, counts, job }: { groups: FailureGroup[]; coun
   }
   return (
     <div className="scroll min-h-0 grow px-6 py-4 max-md:px-4">
-      <ul className="grid max-w-[960px] gap-3">
+      <ul className="grid max-w-[960px] grid-cols-1 gap-3">
         {groups.map((group, index) => (
           <li key={index} className="card flex gap-3 p-3">
             {mark(group)}

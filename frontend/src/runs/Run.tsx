@@ -24,7 +24,7 @@ import { Outline } from "./Outline";
 import type { Pane } from "./RunPanes";
 import { DetailsPane, GradePane, LogPane } from "./RunPanes";
 import type { Read } from "./steps";
-import { entriesOf, gradeOf, readStep } from "./steps";
+import { entriesOf, gradeOf, inOrder, readStep } from "./steps";
 import { Transcript } from "./Transcript";
 import { BLAME_LETTER, cellOf, runState, UNSANDBOXED } from "./words";
 
@@ -43,7 +43,7 @@ function useReads(steps: Step[]): Read[] {
   return useMemo(
     () =>
       // eslint-disable-next-line react-hooks/refs -- a cache by identity; the result is the same with or without it
-      steps.map((step, index) => {
+      inOrder(steps).map((step, index) => {
         const known = cache.current.get(step);
         if (known && known.n === index + 1) return known;
         const read = readStep(step, index + 1);
@@ -134,6 +134,7 @@ function Known({ view, attempt }: { view: RunView; attempt: number | null }) {
               follow={follow}
               setFollow={setFollow}
               jump={jump}
+              busy={view.loading}
               before={
                 <>
                   {run.sandbox === "subprocess" && (
@@ -219,10 +220,10 @@ interface HeadProps {
 function RunHead({ run, name, siblings, place, toSibling, live, follow, setFollow, onCancel }: HeadProps) {
   const said = runState(run);
   const attempts = Array.from({ length: run.attempt }, (_, index) => index + 1);
-  const title = siblings > 1 ? `${name}, run ${run.repeat + 1}` : name;
   return (
     <PageHead
-      title={title}
+      title={name}
+      fullTitle={siblings > 1 ? `${name}, run ${run.repeat + 1}` : name}
       lead={live ? said.word : undefined}
       trail={[{ to: "/jobs", text: "Jobs" }, ...(run.job_id ? [{ to: `/jobs/${run.job_id}`, text: run.job_name ?? shortId(run.job_id) }] : [])]}
       state={

@@ -33,7 +33,7 @@ export function GradePane({ run }: { run: RunOut }) {
       </div>
       {grade.content && <p className="prose">{grade.content}</p>}
       {grade.subscores.length > 0 && (
-        <table className="table">
+        <table className="table tight">
           <caption className="sr-only">Subscores</caption>
           <thead>
             <tr>
@@ -82,13 +82,13 @@ function Frames({ grade, run }: { grade: Grade; run: RunOut }) {
     <>
       {grade.info && (
         <section className="grid gap-1">
-          <h3>Info</h3>
+          <h2 className="sub">Info</h2>
           <Json text={grade.info} label="grade info" />
         </section>
       )}
       {run.evaluation && (
         <section className="grid gap-1">
-          <h3>As the grader gave it</h3>
+          <h2 className="sub">As the grader gave it</h2>
           <Json text={run.evaluation} label="grade frame" />
         </section>
       )}
@@ -133,7 +133,7 @@ export function LogPane({ run }: { run: RunOut }) {
 function Facts({ title, facts }: { title: string; facts: [string, ReactNode][] }) {
   return (
     <section className="grid gap-1.5">
-      <h3>{title}</h3>
+      <h2 className="sub">{title}</h2>
       <dl className="grid grid-cols-[128px_minmax(0,1fr)] items-baseline gap-x-3 gap-y-1">
         {facts.map(([name, value]) => (
           <div key={name} className="contents">
@@ -209,7 +209,7 @@ export function DetailsPane({ run }: { run: RunOut }) {
 function JsonPart({ title, text }: { title: string; text: string }) {
   return (
     <section className="grid gap-1">
-      <h3>{title}</h3>
+      <h2 className="sub">{title}</h2>
       <Json text={text} label={title} />
     </section>
   );

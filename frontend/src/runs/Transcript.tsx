@@ -17,13 +17,15 @@ interface Props {
   setFollow: (follow: boolean) => void;
   /** Counts up when a step is picked elsewhere, so the same one can be picked again. */
   jump: number;
+  /** Blocks of steps are still on their way. */
+  busy: boolean;
   before?: ReactNode;
   after?: ReactNode;
 }
 
 const NEAR_END = 48;
 
-export function Transcript({ entries, current, onPick, live, follow, setFollow, jump, before, after }: Props) {
+export function Transcript({ entries, current, onPick, live, follow, setFollow, jump, busy, before, after }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const top = useRef(0);
   const [seen, setSeen] = useState(entries.length);
@@ -55,9 +57,9 @@ export function Transcript({ entries, current, onPick, live, follow, setFollow, 
   const items = virtual.getVirtualItems();
   return (
     <section className="relative flex min-h-0 min-w-0 flex-col" aria-label="Transcript">
-      <div ref={box} className="scroll min-h-0 grow [overflow-anchor:auto]" role="feed" aria-busy={live} tabIndex={0} aria-label="Steps of the run" onScroll={onScroll}>
+      <div ref={box} className="scroll min-h-0 grow [overflow-anchor:auto]" tabIndex={0} role="group" aria-label="Steps of the run" onScroll={onScroll}>
         {before}
-        <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
+        <div role={length > 0 ? "feed" : undefined} aria-label={length > 0 ? "Steps" : undefined} aria-busy={busy} style={{ height: virtual.getTotalSize(), position: "relative" }}>
           <div style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
             {items.map((item) => (
               <div key={item.key} data-index={item.index} ref={virtual.measureElement}>

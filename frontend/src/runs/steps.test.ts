@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Step } from "../api/types";
-import { blockOf, callTitle, entriesOf, gradeOf, readStep } from "./steps";
+import { blockOf, callTitle, entriesOf, gradeOf, inOrder, readStep } from "./steps";
 
 const step = (payload: unknown, change: Partial<Step> = {}): Step => ({
   seq: 1,
@@ -91,5 +91,19 @@ describe("the grade frame", () => {
     expect(gradeOf('{"isError":true}')).toMatchObject({ score: null, isError: true });
     expect(gradeOf(null)).toBeNull();
     expect(gradeOf("[]")).toBeNull();
+  });
+});
+
+describe("the order of reported steps", () => {
+  const at = (step_id: number | null, second: number) => step({}, { step_id, span_id: `${step_id}-${second}`, started_at: `2026-11-30T15:00:0${second}Z` });
+
+  it("goes by step id whatever order they arrived in, and by start for those without", () => {
+    const sorted = inOrder([at(3, 5), at(1, 1), at(null, 3), at(2, 2)]);
+    expect(sorted.map((each) => each.step_id)).toEqual([1, 2, null, 3]);
+  });
+
+  it("leaves steps alone that stand right", () => {
+    const steps = [at(1, 1), at(null, 0), at(2, 2)];
+    expect(inOrder(steps)).toBe(steps);
   });
 });

@@ -182,6 +182,22 @@ export function callTitle(call: Call): string {
   return told ? `${call.name} ${String(told)}`.slice(0, 200) : call.name;
 }
 
+/** Reported steps arrive in any order: by step id, those without one by their start. Steps that stand right already are left alone. */
+export function inOrder(steps: Step[]): Step[] {
+  const numbered = steps.filter((step) => step.step_id !== null);
+  if (numbered.every((step, index) => index === 0 || Number(numbered[index - 1]?.step_id) <= Number(step.step_id))) return steps;
+  numbered.sort((a, b) => Number(a.step_id) - Number(b.step_id) || startOf(a).localeCompare(startOf(b)));
+  const others = steps.filter((step) => step.step_id === null).sort((a, b) => startOf(a).localeCompare(startOf(b)));
+  const merged: Step[] = [];
+  for (const step of numbered) {
+    while (others[0] && startOf(others[0]) < startOf(step)) merged.push(others.shift() as Step);
+    merged.push(step);
+  }
+  return [...merged, ...others];
+}
+
+const startOf = (step: Step) => step.started_at ?? step.ended_at ?? "";
+
 /** Results that follow their call at once are shown inside it; later ones are linked. Each tool step appears exactly once. */
 export function entriesOf(reads: Read[]): Entry[] {
   const byId = new Map<string, number>();

@@ -156,7 +156,7 @@ function Top({ me, onSearch, onKeys }: { me: Me; onSearch: () => void; onKeys: (
     <header className="top">
       <Crumbs />
       <span className="grow" />
-      <button type="button" className="search" aria-label={`Search or jump to, ${shownKeys("mod+k")}`} onClick={onSearch}>
+      <button type="button" className="search" title={shownKeys("mod+k")} onClick={onSearch}>
         <Icon name="search" />
         <span className="grow">Search or jump to</span>
         <kbd>{shownKeys("mod+k")}</kbd>

@@ -119,5 +119,5 @@ function said(done: UploadOut): string {
     done.tasks_updated && `${plural(done.tasks_updated, "task")} changed`,
     done.tasks_removed && `${plural(done.tasks_removed, "task")} removed`,
   ].filter(Boolean);
-  return parts.length ? `v${done.version.number}: ${parts.join(", ")}` : "Nothing changed, no new version";
+  return parts.length && done.version ? `v${done.version.number}: ${parts.join(", ")}` : "Nothing changed, no new version";
 }

@@ -25,18 +25,19 @@ let firstPage = true;
 
 interface HeadProps {
   title: string;
+  /** Longer, for breadcrumb and browser tab: `checkout-rounding, run 3`. */
+  fullTitle?: string;
   /** Leads the tab's title while something runs: `78 %`. */
   lead?: string | undefined;
   trail?: Crumb[];
   state?: ReactNode;
   meta?: ReactNode;
   actions?: ReactNode;
-  heading?: ReactNode;
 }
 
-export function PageHead({ title, lead, trail = [], state, meta, actions, heading }: HeadProps) {
+export function PageHead({ title, fullTitle = title, lead, trail = [], state, meta, actions }: HeadProps) {
   const h1 = useRef<HTMLHeadingElement>(null);
-  const path = JSON.stringify([...trail, { text: title }]);
+  const path = JSON.stringify([...trail, { text: fullTitle }]);
   useEffect(() => {
     crumbs = JSON.parse(path) as Crumb[];
     listeners.forEach((tell) => tell());
@@ -47,14 +48,12 @@ export function PageHead({ title, lead, trail = [], state, meta, actions, headin
   }, []);
   return (
     <div className="head">
-      <title>{`${lead ? `${lead} · ` : ""}${title} · Proctor`}</title>
+      <title>{`${lead ? `${lead} · ` : ""}${fullTitle} · Proctor`}</title>
       <div className="min-w-0 grow">
         <div className="flex flex-wrap items-center gap-2">
-          {heading ?? (
-            <h1 ref={h1} tabIndex={-1} className="max-w-full truncate" title={title}>
+          <h1 ref={h1} tabIndex={-1} className="max-w-full truncate" title={title}>
               {title}
             </h1>
-          )}
           {state}
         </div>
         {meta && <div className="meta">{meta}</div>}

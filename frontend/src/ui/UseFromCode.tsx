@@ -32,11 +32,11 @@ export const hud = (code: string): Snippet => ({ label: "hud command", code });
 export function Snippets({ snippets }: { snippets: Snippet[] }) {
   return (
     <div className="grid gap-2 p-2">
-      <h3>Once, in your shell (a key is made under API keys)</h3>
+      <h2 className="sub">Once, in your shell (a key is made under API keys)</h2>
       <Command code={connectLines("…")} label="environment lines" />
       {snippets.map((snippet, index) => (
         <div key={index} className="grid gap-1">
-          <h3>{snippet.label}</h3>
+          <h2 className="sub">{snippet.label}</h2>
           <Command code={snippet.code} label={snippet.label} />
         </div>
       ))}
