@@ -14,7 +14,7 @@ COPY platform/ platform/
 COPY tasksets/ tasksets/
 COPY runs/ runs/
 COPY manage.py ./
-RUN pip install -c requirements.lock -e '.[server]'
+RUN pip install -c requirements.lock -e '.[server,parquet]'
 COPY --from=page /page/dist frontend/dist
 VOLUME /data
 EXPOSE 8000
