@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -60,6 +61,7 @@ class Instance:
 def started(data: Path, variables: Mapping[str, str]) -> Iterator[Instance]:
     """Serves until the block ends; its log goes to `server.log` of the data folder. Raises SystemExit when it does not start."""
     data.mkdir(parents=True, exist_ok=True)
+    wait_for_predecessor(data)
     port = int(os.environ.get("PROCTOR_PORT") or free_port())
     environment = {**os.environ, "PROCTOR_HOST": "127.0.0.1", "PROCTOR_PORT": str(port), "PROCTOR_DATA": str(data), **variables}
     log_path = data / "server.log"
@@ -72,6 +74,20 @@ def started(data: Path, variables: Mapping[str, str]) -> Iterator[Instance]:
         yield Instance(url, first_key(data))
     finally:
         stop(process)
+
+
+def wait_for_predecessor(data: Path) -> None:
+    """The server of a killed script needs a few seconds to put its runs back."""
+    until = time.monotonic() + STOP_S
+    with open(data / "lock", "a") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise SystemExit(f"Another Proctor is running on {data}; stop it, or set PROCTOR_DATA") from None
+                time.sleep(0.2)
 
 
 def die_with_parent() -> None:

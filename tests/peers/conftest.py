@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +100,12 @@ class Sdk:
 
     python: Path
     url: str
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, scenario: str, *arguments: str, key: str = KEY) -> subprocess.Popen[str]:
         command = [str(self.python), str(HERE / "sdk_scenarios.py"), self.url, key, scenario, *arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return self.started[-1]
 
     def play(self, scenario: str, *arguments: str, key: str = KEY) -> Any:
         return self.result(self.start(scenario, *arguments, key=key))
@@ -116,8 +118,12 @@ class Sdk:
 
 
 @pytest.fixture
-def sdk(peers: Path, server: Server) -> Sdk:
-    return Sdk(peers / NEW / "bin" / "python", f"http://127.0.0.1:{server.port}")
+def sdk(peers: Path, server: Server) -> Iterator[Sdk]:
+    sdk = Sdk(peers / NEW / "bin" / "python", f"http://127.0.0.1:{server.port}")
+    yield sdk
+    for process in sdk.started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 import uuid
@@ -114,4 +115,5 @@ async def pinned(name, model):
 
 
 SCENARIOS = {"live": live, "timeout": timeout, "hosted": hosted, "with-ids": with_ids, "pinned": pinned}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts something in the background makes it deaf to Ctrl-C
 print(json.dumps(asyncio.run(SCENARIOS[sys.argv[3]](*sys.argv[4:]))))

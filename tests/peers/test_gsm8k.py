@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,18 +14,25 @@ from typing import Any
 
 import pytest
 
-from tests.support.server import ROOT, docker
+from tests.support.server import ROOT, docker, until
 
 pytestmark = [pytest.mark.peer, pytest.mark.server]
 RECORDED = [json.loads(line) for line in (ROOT / "tests/data/gsm8k/model_solutions.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def gsm8k(folder: Path, **variables: str) -> list[dict[str, Any]]:
+def start(folder: Path, **variables: str) -> subprocess.Popen[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PROCTOR_") or name == "PROCTOR_PEERS"}
     environment = {**clean, "PROCTOR_DATA": str(folder), "JSON": "1", **variables}
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/gsm8k.py")], env=environment, capture_output=True, text=True, timeout=1200)
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "scripts/gsm8k.py")], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def gsm8k(folder: Path, **variables: str) -> list[dict[str, Any]]:
+    process = start(folder, **variables)
+    out, err = process.communicate(timeout=1200)
+    assert process.returncode == 0, out + err[-3000:]
+    return [json.loads(line) for line in out.splitlines()]
 
 
 def recorded(system: str, n: int) -> dict[str, Any]:
@@ -54,7 +62,20 @@ def test_without_an_engine_the_sample_runs_as_plain_processes(tmp_path: Path) ->
     assert attempts(tmp_path) == [("subprocess", 1)] * 10
 
 
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    asked = {"N": "60", "SYSTEMS": "6b_verification", "ENGINE": "subprocess"}
+    killed = start(tmp_path, **asked)
+    assert killed.stderr is not None
+    until(lambda: re.search(r"\b[1-9]\d* of 60 done", killed.stderr.readline()), 300, every_s=0)
+    killed.kill()
+    killed.communicate()
+
+    assert gsm8k(tmp_path, **asked) == [recorded("6b_verification", 60)]
+    tried = [attempt for _sandbox, attempt in attempts(tmp_path)]
+    assert len(tried) == 60 and tried.count(1) > 0 and max(tried) <= 2
+
+
 def test_a_system_that_was_not_recorded_is_refused(tmp_path: Path) -> None:
-    environment = {**os.environ, "PROCTOR_DATA": str(tmp_path), "SYSTEMS": "gpt-1"}
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/gsm8k.py")], env=environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and "6b_finetuning" in done.stderr and done.stdout == ""
+    process = start(tmp_path, SYSTEMS="gpt-1")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and "6b_finetuning" in err and out == ""
