@@ -84,7 +84,7 @@ function Known({ env, number }: { env: EnvironmentOut; number: number | null }) 
 }
 
 function VersionList({ env, current }: { env: EnvironmentOut; current: number | null }) {
-  const versions = useRows(environmentVersionsQuery(env.id), { refetchInterval: busy(env.latest) ? 2000 : false });
+  const versions = useRows(environmentVersionsQuery(env.id, env.latest?.status));
   return (
     <nav className="card h-fit overflow-hidden" aria-label="Versions">
       <header>
@@ -145,7 +145,7 @@ function Version({ env, number }: { env: EnvironmentOut; number: number }) {
           <dd>{known.image_id ? <Digest value={known.image_id} what="image id" /> : <span className="text-text-3">not known yet</span>}</dd>
           <dt className="text-text-3">Ready</dt>
           <dd>
-            <Time at={known.ready_at} none={known.status === "failed" ? "failed before" : "not yet"} />
+            <Time at={known.ready_at} none={known.status === "failed" ? "never, it failed" : "not yet"} />
           </dd>
         </dl>
         {known.error && (
@@ -181,7 +181,7 @@ function Templates({ templates, status }: { templates: TemplateOut[]; status: st
         <h2>Tasks it offers</h2>
         <span className="tag tnum">{templates.length}</span>
       </header>
-      {templates.length === 0 && <p className="p-3.5 text-text-3">{status === "ready" ? "It named none." : "Known once a worker has started it and asked."}</p>}
+      {templates.length === 0 && <p className="p-3.5 text-text-3">{status === "ready" ? "It named none." : status === "failed" ? "Not known: it did not get that far." : "Known once a worker has started it and asked."}</p>}
       <ul>
         {templates.map((template) => (
           <li key={template.id} className="grid gap-1 border-b border-line p-3.5 last:border-0">

@@ -5,7 +5,7 @@ import type { KeyboardEvent, MouseEvent } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import type { RunRow } from "../api/types";
 import { between, count, duration, reward } from "../ui/formats";
-import { useKeys } from "../ui/keys";
+import { PART, useKeys } from "../ui/keys";
 import { Empty } from "../ui/Notices";
 import { cellClass, cellStyle, Gauge } from "../ui/Reward";
 import { Search } from "../ui/Search";
@@ -63,7 +63,7 @@ export function MatrixTable({ rows, group }: { rows: MatrixRow[]; group: number 
   useKeys("Matrix", [
     { keys: "m", what: "Next mixed task", run: () => toNext((row) => row.mixed) },
     { keys: "f", what: "Next failed task", run: () => toNext((row) => row.failed) },
-  ]);
+  ], PART);
   const onKeyDown = (event: KeyboardEvent) => {
     const place = (event.target as HTMLElement).dataset["cell"];
     if (!place) return;

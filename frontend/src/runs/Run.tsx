@@ -65,7 +65,8 @@ function Known({ view, attempt }: { view: RunView; attempt: number | null }) {
   const [follow, setFollow] = useState(!asked);
   const [jump, setJump] = useState(asked ? 1 : 0);
   const [asking, setAsking] = useState(false);
-  const current = Math.min(Number(asked) || 0, reads.length);
+  const [picked, setPicked] = useState(Number(asked) || 0);
+  const current = Math.min(picked, reads.length);
   const pane = (params.get("pane") ?? (run.counted === "failed" ? "log" : "grade")) as Pane;
   const name = run.slug ?? shortId(run.id);
 
@@ -87,6 +88,7 @@ function Known({ view, attempt }: { view: RunView; attempt: number | null }) {
     (n: number) => {
       setFollow(false);
       setJump((before) => before + 1);
+      setPicked(n);
       set("step", String(n));
     },
     [set],

@@ -302,7 +302,7 @@ function PlanLine({ reference, plan, stale, waiting }: { reference: string; plan
   if (waiting || !plan) return <p className="text-text-3">Counting the runs.</p>;
   const each = plan.tasks > 0 ? Math.round(plan.runs / plan.tasks) : 0;
   return (
-    <div ref={line} role="status" className={`grid gap-1 rounded-3 border border-line bg-sunken px-4 py-3 ${stale ? "text-text-2" : ""}`} data-testid="plan">
+    <div ref={line} role="status" className={`grid gap-1 rounded-3 border border-line bg-canvas px-4 py-3 ${stale ? "text-text-2" : ""}`} data-testid="plan">
       <p className="tnum">
         {plural(plan.tasks, "task")} × {count(each)} = <b className="font-semibold">{plural(plan.runs, "run")}</b>
       </p>

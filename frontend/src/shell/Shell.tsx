@@ -9,7 +9,7 @@ import { useTeamFeed } from "../live/hooks";
 import { copyText } from "../ui/Copy";
 import { plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
-import { shownKeys, useKeys } from "../ui/keys";
+import { SHELL, shownKeys, useKeys } from "../ui/keys";
 import { Boundary, Failed, Skeleton } from "../ui/Notices";
 import { useCrumbs } from "../ui/Page";
 import { chunk } from "../ui/chunk";
@@ -45,7 +45,7 @@ function Frame({ me }: { me: Me }) {
   const { pathname } = useLocation();
   useEffect(() => suitSide(pathname), [pathname]);
   useTeamFeed();
-  useKeys("Go to", PLACES.map((place) => ({ keys: place.keys ?? "", what: place.text, run: () => void navigate(place.to) })));
+  useKeys("Go to", PLACES.map((place) => ({ keys: place.keys ?? "", what: place.text, run: () => void navigate(place.to) })), SHELL);
   useKeys("Everywhere", [
     { keys: "mod+k", what: "Command menu", typing: true, run: () => setMenu((open) => !open) },
     { keys: "/", what: "Search in this page", run: () => document.querySelector<HTMLInputElement>("[data-page-search]")?.focus() },
@@ -53,7 +53,7 @@ function Frame({ me }: { me: Me }) {
     { keys: "[", what: "Side bar open or shut", run: toggleSide },
     { keys: "y", what: "Copy the link of this page", run: () => void copyText(window.location.href).then((done) => done && toast("Link copied")) },
     { keys: "?", what: "These keys", run: () => setKeys(true) },
-  ]);
+  ], SHELL);
   return (
     <div className="shell">
       <a className="skip" href="#main">

@@ -5,7 +5,7 @@ import { tasksQuery } from "../api/queries";
 import type { TaskRow, TasksetOut } from "../api/types";
 import { count, plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
-import { useKeys } from "../ui/keys";
+import { PART, useKeys } from "../ui/keys";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { Search } from "../ui/Search";
 import { useRows } from "../ui/useRows";
@@ -43,7 +43,7 @@ export function TaskTable({ set, pinned, onUpload }: { set: TasksetOut; pinned: 
     if (only === "chosen" && slugs.length <= 50) slugs.forEach((slug) => query.append("slug", slug));
     void navigate(`/jobs/new?${query.toString()}`, only === "chosen" && slugs.length > 50 ? { state: { slugs } } : {});
   };
-  useKeys("Tasks", chosen.size ? [{ keys: "n", what: `New job on ${plural(chosen.size, "chosen task")}`, run: () => start("chosen") }] : []);
+  useKeys("Tasks", chosen.size ? [{ keys: "n", what: `New job on ${plural(chosen.size, "chosen task")}`, run: () => start("chosen") }] : [], PART);
   const total = q ? tasks.total : (set.head?.task_count ?? 0);
   return (
     <>

@@ -12,6 +12,7 @@ export interface KeyBinding {
 
 interface Group {
   title: string;
+  level: number;
   current: { bindings: KeyBinding[] };
 }
 
@@ -33,7 +34,7 @@ function onKey(event: KeyboardEvent) {
   const sequence = waiting && Date.now() - waiting.at < 1000 ? `${waiting.first} ${name}` : null;
   waiting = null;
   const open = document.querySelector("[role=dialog],[role=menu]");
-  for (const group of [...groups].reverse()) {
+  for (const group of groups.toSorted((a, b) => b.level - a.level)) {
     for (const binding of group.current.bindings) {
       if (binding.keys !== name && binding.keys !== sequence) continue;
       if (typing && !binding.typing) continue;
@@ -48,14 +49,18 @@ function onKey(event: KeyboardEvent) {
 
 let listening = false;
 
-/** Binds keys while the component is mounted; the newest binding of a key wins. */
-export function useKeys(title: string, bindings: KeyBinding[]) {
+export const SHELL = 0;
+const PAGE = 1;
+export const PART = 2;
+
+/** Binds keys while the component is mounted. A part of a page wins over the page, and the page over the shell. */
+export function useKeys(title: string, bindings: KeyBinding[], level = PAGE) {
   const current = useRef({ bindings });
   useEffect(() => {
     current.current.bindings = bindings;
   });
   useEffect(() => {
-    const group = { title, current: current.current };
+    const group = { title, level, current: current.current };
     groups.push(group);
     if (!listening) {
       listening = true;
@@ -64,7 +69,7 @@ export function useKeys(title: string, bindings: KeyBinding[]) {
     return () => {
       groups.splice(groups.indexOf(group), 1);
     };
-  }, [title]);
+  }, [title, level]);
 }
 
 /** What is bound now, for the help sheet and the command menu. */
