@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.audit import audit
 from accounts.callers import Caller
 from accounts.names import handle_for, taken
-from tasksets import commits, exports, versions
+from tasksets import commits, exports, queries, versions
 from tasksets.commits import Destination, Uploaded
 from tasksets.models import Taskset, TasksetAlias
 from tasksets.uploads import read_upload
@@ -77,7 +77,7 @@ def change_taskset(caller: Caller, taskset_id: uuid.UUID, *, name: str | None = 
             taskset = _change(caller, taskset_id, name, archived)
     except IntegrityError:
         raise taken("taskset", handle_for(name or "")) from None
-    if taskset.head and name is not None:
+    if taskset.head and name is not None and not taskset.purged_at:
         taskset.head.taskset = taskset
         exports.make_soon(taskset.head, taskset.name)
     return taskset
@@ -89,6 +89,8 @@ def _change(caller: Caller, taskset_id: uuid.UUID, name: str | None, archived: b
         raise not_found("Taskset")
     if name is not None and name != taskset.title:
         _rename(caller, taskset, name)
+    if archived is False:
+        queries.check_there(taskset)
     if archived is not None and archived != bool(taskset.archived_at):
         taskset.archived_at = timezone.now() if archived else None
         audit(caller, "taskset.archive" if archived else "taskset.restore", "taskset", taskset.id)

@@ -1,4 +1,5 @@
-"""The native API of what is done with versions: tags, differences, restore and undo, a task's history."""
+"""The native API of what is done with versions: tags, differences, restore and undo, a task's history,
+purge and redaction."""
 
 from __future__ import annotations
 
@@ -12,12 +13,24 @@ from rest_framework.response import Response
 from accounts.authentication import signed_in
 from proctor.wire.base import Page
 from proctor.wire.tasksets import UploadOut
-from proctor.wire.versions import DiffKind, DiffPage, DiffTask, RestoreIn, TagIn, TagOut, TaskHistoryRow
-from tasksets import api, comparisons, queries, restores, tags
+from proctor.wire.versions import (
+    DiffKind,
+    DiffPage,
+    DiffTask,
+    PurgeIn,
+    PurgeOut,
+    RedactIn,
+    RedactOut,
+    RestoreIn,
+    TagIn,
+    TagOut,
+    TaskHistoryRow,
+)
+from tasksets import api, comparisons, deleting, queries, restores, tags
 from tasksets.api import PAGING, SEARCH, unpinned, whole
 from tasksets.models import Taskset, Version
 from tasksets.render import render_upload
-from tasksets.render_versions import render_diff, render_diff_task, render_event, render_tag
+from tasksets.render_versions import render_diff, render_diff_task, render_event, render_purge, render_redaction, render_tag
 from web.bodies import parse_body
 from web.errors import AppError, invalid, not_found, problem
 from web.pages import page_body, page_size, read_cursor
@@ -133,3 +146,22 @@ def task_history(request: Request, ref: str) -> Any:
         raise AppError("not_found", 404, f"No version of taskset {taskset.name} has such a task")
     items = [render_event(event).model_dump(mode="json") for event in events[:size]]
     return Response(page_body(items, [events[size - 1].version.number] if len(events) > size else None))
+
+
+@extend_schema(request=PurgeIn, responses=PurgeOut)
+@api_view(["POST"])
+def taskset_purge(request: Request, ref: str) -> Response:
+    caller = signed_in(request, "admin")
+    taskset = unpinned(queries.resolve_reference(caller, ref)).taskset
+    done = deleting.purge(caller, taskset, confirm=parse_body(request._request, PurgeIn).confirm)
+    return Response(render_purge(done).model_dump(mode="json"))
+
+
+@extend_schema(request=RedactIn, responses=RedactOut)
+@api_view(["POST"])
+def taskset_redact(request: Request, ref: str) -> Response:
+    caller = signed_in(request, "admin")
+    taskset = unpinned(queries.resolve_reference(caller, ref)).taskset
+    given = parse_body(request._request, RedactIn)
+    done = deleting.redact(caller, taskset, slug=given.slug, reason=given.reason)
+    return Response(render_redaction(done).model_dump(mode="json"))

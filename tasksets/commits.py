@@ -175,6 +175,7 @@ def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapp
         raise too_many(len(plan.entries))
     if target.taskset and not plan.is_change:
         return Uploaded(target.taskset, head, 0, 0, 0, plan.unchanged)
+    tasks = _not_redacted(caller.team_id, tasks)
     _write_contents(caller.team_id, plan, tasks)
     prepared = _prepare(caller, head, lines, plan, tasks, message)
     taskset = _commit(caller, target, prepared, plan, verb)
@@ -183,6 +184,12 @@ def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapp
     version = prepared.version
     exports.make_soon(version, taskset.name)
     return Uploaded(taskset, version, version.created, version.updated, version.removed, plan.unchanged)
+
+
+def _not_redacted(team_id: uuid.UUID, tasks: Mapping[bytes, TaskText]) -> Mapping[bytes, TaskText]:
+    """What was redacted counts as stored: its marker stays, whoever sends the text again."""
+    redacted = {*TaskContent.objects.filter(team_id=team_id, redacted_at__isnull=False).values_list("content_id", flat=True)}
+    return {line: task for line, task in tasks.items() if task.content_id not in redacted} if redacted else tasks
 
 
 def _write_contents(team_id: uuid.UUID, plan: Plan, tasks: Mapping[bytes, TaskText]) -> None:
@@ -211,7 +218,9 @@ def _head_rows(team_id: uuid.UUID, plan: Plan, tasks: Mapping[bytes, TaskText]) 
         keys = {line: queries.content_key(team_id, versions.content_id_of(line)) for _place, line in part}
         stored = queries.content_texts(key for line, key in keys.items() if line not in tasks)
         for place, line in part:
-            text = tasks[line].text if line in tasks else stored[keys[line]]
+            text = tasks[line].text if line in tasks else stored.get(keys[line])
+            if text is None:
+                raise conflict("Contents of this version were purged while it was made; send it again")
             task = content.read_stored(text)
             columns = bytes(task.columns).decode()
             shown = None if columns == "null" else columns

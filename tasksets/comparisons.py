@@ -65,14 +65,14 @@ def task_history(taskset: Taskset, slug: str, below: int | None, limit: int) -> 
 
 
 def _events(slug: str, newest_first: Iterable[Version], parents: dict[int, Version]) -> Iterator[Event]:
-    content_ids = _content_ids(slug, parents.values())
+    held = content_ids(slug, parents.values())
     for version in newest_first:
-        now, before = content_ids[version.number], content_ids.get(version.number - 1)
+        now, before = held[version.number], held.get(version.number - 1)
         if now != before:
             yield Event(version, "removed" if now is None else "added" if before is None else "changed", now)
 
 
-def _content_ids(slug: str, found: Iterable[Version]) -> dict[int, str | None]:
+def content_ids(slug: str, found: Iterable[Version]) -> dict[int, str | None]:
     """By version number, what content the task had. The database looks into the chunks, so that no chunk is sent."""
     found = list(found)
     by_chunk: dict[str, str] = {}

@@ -23,7 +23,7 @@ import zstandard
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 from django.db.models import QuerySet
 
 from proctor import content
@@ -81,16 +81,25 @@ def _find(version: Version, name: str) -> dict[str, Export]:
 
 
 def _render(version: Version, name: str) -> dict[str, Export]:
-    """Safe when two processes do it at once: the first one's rows stay, the other's files go."""
+    """Safe when two processes do it at once: the first one's rows stay, the other's files go. Made again when a rename or a
+    redaction came while it was made."""
+    revision = _revision(version)
     with tempfile.TemporaryFile() as gzipped, tempfile.TemporaryFile() as zstd:
         plain_bytes = _write(version, name, gzipped, zstd)
         made = [_store(version, name, encoding, file, plain_bytes) for encoding, file in (("gzip", gzipped), ("zstd", zstd))]
-    Export.objects.bulk_create(made, ignore_conflicts=True)
+    with transaction.atomic():
+        is_right = _revision(version) == revision
+        if is_right:
+            Export.objects.bulk_create(made, ignore_conflicts=True)
     kept = _find(version, name)
-    for export in made:
-        if export.encoding not in kept or kept[export.encoding].path != export.path:
-            default_storage.delete(export.path)
-    return kept
+    _delete_files([export.path for export in made if export.path not in {one.path for one in kept.values()}])
+    return kept if is_right else _render(version, name)
+
+
+def _revision(version: Version) -> int:
+    """Held until the transaction ends, when there is one."""
+    tasksets = Taskset.objects.select_for_update() if connection.in_atomic_block else Taskset.objects
+    return tasksets.values_list("name_revision", flat=True).get(id=version.taskset_id)
 
 
 def _write(version: Version, name: str, gzipped: IO[bytes], zstd: IO[bytes]) -> int:

@@ -10,19 +10,22 @@ import uuid
 
 from django.db import models
 
-from accounts.models import Project, Team
+from accounts.models import Project, Team, User
 
 
 class TaskContent(models.Model):
-    """`id` is made from team and content id (`content_key`), so that it is known without asking the database."""
+    """`id` is made from team and content id (`content_key`), so that it is known without asking the database. A redacted one keeps
+    its id; its text is a marker."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     team = models.ForeignKey(Team, models.CASCADE, related_name="+", db_index=False)
     content_id = models.CharField(max_length=64)
     text = models.TextField()
+    redacted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "content_id"], name="task_content_unique_in_team")]
+        indexes = [models.Index(fields=["team"], condition=models.Q(redacted_at__isnull=False), name="task_content_redacted")]
 
 
 class Chunk(models.Model):
@@ -35,7 +38,8 @@ class Chunk(models.Model):
 
 
 class Taskset(models.Model):
-    """`name` is the handle. `name_revision` counts renames: exports hold the name. `changed_at` moves with every write."""
+    """`name` is the handle. `name_revision` counts what makes exports wrong: renames and redactions. `changed_at` moves with every
+    write. Of a purged set only the numbers, digests and counts of its versions are left."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, models.CASCADE, related_name="tasksets")
@@ -48,6 +52,7 @@ class Taskset(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True)
+    purged_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="taskset_name_unique_in_team")]
@@ -122,6 +127,33 @@ class HeadTask(models.Model):
         indexes = [models.Index(fields=["taskset", "position"], name="head_task_in_order")]
 
 
+class Draft(models.Model):
+    """What one person is about to change. `revision` counts its writes."""
+
+    taskset = models.ForeignKey(Taskset, models.CASCADE, related_name="drafts", db_index=False)
+    owner = models.ForeignKey(User, models.CASCADE, related_name="+")
+    base = models.ForeignKey(Version, models.SET_NULL, null=True, related_name="+")
+    revision = models.PositiveIntegerField(default=0)
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["taskset", "owner"], name="one_draft_per_person_and_taskset")]
+
+
+class DraftChange(models.Model):
+    """`text` is the content to be; None for a removal and for what only moves."""
+
+    draft = models.ForeignKey(Draft, models.CASCADE, related_name="changes", db_index=False)
+    slug = models.CharField(max_length=255)
+    op = models.CharField(max_length=8)
+    text = models.TextField(null=True)
+    content_id = models.CharField(max_length=64, null=True)
+    position = models.IntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["draft", "slug"], name="one_draft_change_per_slug")]
+
+
 class Export(models.Model):
     """One compressed HUD export of one version under one name. `size_bytes` is the stored size, `plain_bytes` the JSON's."""
 
@@ -135,3 +167,6 @@ class Export(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["version", "name", "encoding"], name="one_export_per_encoding")]
+
+
+from tasksets.imports.models import Import, ImportEdit, ImportProblem, SavedMapping, Upload, UploadPart  # noqa: E402, F401

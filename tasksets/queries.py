@@ -145,10 +145,17 @@ def version_lines(version: Version | None) -> list[bytes]:
 
 
 def chunk_texts(version: Version) -> Iterator[bytes]:
+    check_there(version.taskset)
     for part in batches(version.chunk_ids, 50):
         texts = dict(Chunk.objects.filter(team_id=version.taskset.team_id, chunk_id__in=part).values_list("chunk_id", "text"))
         for chunk_id in part:
             yield texts[chunk_id].encode()
+
+
+def check_there(taskset: Taskset) -> None:
+    """Raises AppError 410 for a purged set."""
+    if taskset.purged_at:
+        raise AppError("purged", 410, f"Taskset {taskset.name} was purged; only its versions' numbers, digests and counts are left")
 
 
 def iter_version_tasks(version: Version, slugs: Sequence[str] | None = None, *, start: int = 0) -> Iterator[VersionTask]:
@@ -193,8 +200,25 @@ def find_task_content(version: Version, slug: str) -> VersionTask | None:
     return head_task(row) if row else next(iter_version_tasks(version, [slug]), None)
 
 
+def find_tasks_by_slug(version: Version | None, slugs: Iterable[str]) -> dict[str, VersionTask]:
+    """Those of the slugs that the version holds."""
+    wanted = list(dict.fromkeys(slugs))
+    if version is None or not wanted:
+        return {}
+    rows = (row for part in batches(wanted) for row in _head_rows(version).filter(slug__in=part))
+    found = {row.slug: head_task(row) for row in rows}
+    if len(found) == len(wanted) or _is_head(version):
+        return found
+    return {task.slug: task for task in iter_version_tasks(version, wanted)}
+
+
+def _is_head(version: Version) -> bool:
+    return Taskset.objects.filter(id=version.taskset_id, head_id=version.id).exists()
+
+
 def _head_rows(version: Version) -> QuerySet[HeadTask]:
     """The version's tasks while it is its set's head, else nothing: one statement, so it never mixes two versions."""
+    check_there(version.taskset)
     return HeadTask.objects.select_related("content").filter(taskset_id=version.taskset_id, taskset__head_id=version.id)
 
 
@@ -207,7 +231,7 @@ def find_tasks(version: Version, *, q: str, after: int | None, limit: int) -> li
     start = 0 if after is None else after + 1
     rows = _searched(_head_rows(version).filter(position__gte=start), q).order_by("position")[:limit]
     found = [head_task(row) for row in rows]
-    if found or Taskset.objects.filter(id=version.taskset_id, head_id=version.id).exists():
+    if found or _is_head(version):
         return found
     return list(islice((task for task in iter_version_tasks(version, start=start) if _holds(task, q)), limit))
 

@@ -27,6 +27,7 @@ def render_taskset(taskset: Taskset) -> TasksetOut:
         id=str(taskset.id), name=taskset.name, title=taskset.title, project_id=str(taskset.project_id),
         head=render_version(head) if head else None, environments=sorted(head.environments) if head else [],
         created_at=taskset.created_at, changed_at=taskset.changed_at, archived_at=taskset.archived_at,
+        purged_at=taskset.purged_at,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Tags, differences and histories as wire objects."""
+"""Tags, differences, histories and drafts as wire objects."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from itertools import islice
 
 from proctor.wire import versions as wire
+from proctor.wire.drafts import DraftChange, DraftConflict, DraftOut
 from tasksets import diffs
 from tasksets.comparisons import Event, Texts
+from tasksets.deleting import Purged, Redacted
 from tasksets.diffs import Difference, RowChange
+from tasksets.drafts import Shown, row_text
 from tasksets.models import Version
 from tasksets.queries import VersionTask
 from tasksets.render import render_task, render_version
@@ -16,6 +19,7 @@ from tasksets.tags import Tagged
 
 FIELDS_OF_ROW = 50
 FIELDS_OF_TASK = 1_000
+CHANGES_OF_DRAFT = 1_000
 
 
 def render_tag(tagged: Tagged) -> wire.TagOut:
@@ -83,3 +87,29 @@ def render_event(event: Event) -> wire.TaskHistoryRow:
         version_number=version.number, kind=event.kind, content_id=event.content_id, at=version.created_at, author=version.author,
         message=version.message,
     )  # fmt: skip
+
+
+def render_draft(shown: Shown) -> DraftOut:
+    edits = [change.edit for change in shown.changes]
+    changes = [
+        DraftChange(slug=one.edit.slug, op=one.edit.op, text=row_text(one), position=one.edit.position)
+        for one in islice(shown.changes, CHANGES_OF_DRAFT)
+    ]
+    conflicts = [DraftConflict(slug=one.slug, base=one.base, mine=one.mine, theirs=one.theirs) for one in shown.clashes]
+    return DraftOut(
+        base_number=shown.draft.base.number if shown.draft.base else None, head_number=shown.head.number if shown.head else None,
+        changed=sum(edit.op == "set" and not edit.only_moves for edit in edits), added=sum(edit.op == "add" for edit in edits),
+        removed=sum(edit.op == "remove" for edit in edits), moved=sum(edit.op == "set" and edit.position is not None for edit in edits),
+        changes=changes, conflicts=conflicts, saved_at=shown.draft.saved_at,
+    )  # fmt: skip
+
+
+def render_purge(done: Purged) -> wire.PurgeOut:
+    return wire.PurgeOut(
+        name=done.taskset.name, versions=done.versions, contents=done.contents, chunks=done.chunks, exports=done.exports, breaks=done.breaks
+    )
+
+
+def render_redaction(done: Redacted) -> wire.RedactOut:
+    places = [wire.TaskPlace(taskset=taskset, slug=slug) for taskset, slug in done.also_in]
+    return wire.RedactOut(slug=done.slug, contents=done.contents, versions=done.versions, also_in=places)

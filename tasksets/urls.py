@@ -1,11 +1,12 @@
 """Addresses of tasksets, native and HUD's. Names come percent-decoded once; a HUD name may hold a slash then."""
 
-from django.urls import path
+from django.urls import include, path
 
 from accounts.http import methods
-from tasksets import api, api_versions, hud
+from tasksets import api, api_drafts, api_versions, hud
 
 urlpatterns = [
+    path("", include("tasksets.imports.urls")),
     path("api/tasksets", api.tasksets),
     path("api/tasksets/<str:ref>", api.taskset),
     path("api/tasksets/<str:ref>/versions", api.versions),
@@ -17,6 +18,11 @@ urlpatterns = [
     path("api/tasksets/<str:ref>/diff/task", api_versions.taskset_diff_task),
     path("api/tasksets/<str:ref>/restore", api_versions.taskset_restore),
     path("api/tasksets/<str:ref>/undo", api_versions.taskset_undo),
+    path("api/tasksets/<str:ref>/draft", api_drafts.draft),
+    path("api/tasksets/<str:ref>/draft/bulk", api_drafts.draft_bulk),
+    path("api/tasksets/<str:ref>/draft/commit", api_drafts.draft_commit),
+    path("api/tasksets/<str:ref>/purge", api_versions.taskset_purge),
+    path("api/tasksets/<str:ref>/redact", api_versions.taskset_redact),
     path("api/tasksets/<str:ref>/tasks/history", api_versions.task_history),
     path("api/tasksets/<str:ref>/tasks/<path:slug>", api.task),
     path("api/tasksets/<str:ref>/upload", api.upload),

@@ -44,6 +44,7 @@ class TasksetOut(WireOut):
     created_at: datetime
     changed_at: datetime
     archived_at: datetime | None
+    purged_at: datetime | None = Field(default=None, description="Since then only its versions' numbers, digests and counts are left.")
     last_job: "LastJob | None" = None
 
 
