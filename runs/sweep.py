@@ -19,6 +19,9 @@ from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import OurContainer
 from runs.actions import workers
 from runs.queries.platform import live_attempts
+from tasksets.imports import claims as import_claims
+from tasksets.imports import sessions
+from web.threads import in_writer
 
 if TYPE_CHECKING:
     from runs.worker import WorkerProcess
@@ -37,6 +40,7 @@ class Sweeper:
             return
         await self.worker.ledger.write(workers.free_own, self.worker.id)
         await self.worker.ledger.write(claims.free_claims)
+        await self.worker.ledger.write(import_claims.free_claims)
         await self._sweep(young_s=0)
 
     async def follow(self) -> None:
@@ -46,6 +50,7 @@ class Sweeper:
                 await self._sweep(young_s=YOUNG_S)
                 await self.worker.ledger.write(workers.lose_silent_runs, SILENT_S)
                 await self.worker.ledger.write(workers.drop_old_rows)
+                await in_writer(sessions.drop_expired)
             except Exception:
                 logger.exception("sweep failed, trying again")
 

@@ -32,6 +32,7 @@ from runs.planning import Able
 from runs.queries.platform import cancels_asked
 from runs.scheduler import Scheduler
 from runs.sweep import Sweeper
+from tasksets.imports import worker as imports
 
 logger = logging.getLogger(__name__)
 BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S = 1.0, 5.0, 25.0, 60.0, 3.0
@@ -83,7 +84,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._build_environments())]
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._build_environments(), self._check_imports())]
 
     async def _find_engine(self) -> None:
         if settings.PROCTOR_SANDBOX == "subprocess":
@@ -122,6 +123,11 @@ class WorkerProcess:
             worked = await self._guarded(
                 lambda: process_one(self.id, settings.PROCTOR_INSTANCE, engine=self.engine, why_no_docker=self.able.why_no_docker)
             )
+            await asyncio.sleep(0.1 if worked else 1.0)
+
+    async def _check_imports(self) -> None:
+        while True:
+            worked = await self._guarded(lambda: asyncio.to_thread(imports.process_one, self.id, lambda: self.stopping))
             await asyncio.sleep(0.1 if worked else 1.0)
 
     async def _guarded(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:

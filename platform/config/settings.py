@@ -32,6 +32,8 @@ PROCTOR_SANDBOX_NETWORK = os.environ.get("PROCTOR_SANDBOX_NETWORK") or None
 # Limits, given back in error bodies and listed in docs/reference/settings.md.
 PROCTOR_LIMITS = {
     "upload_bytes": 256 * 1024**2,
+    "import_bytes": 2 * 1024**3,
+    "unpacked_bytes": 8 * 1024**3,
     "telemetry_bytes": 64 * 1024**2,
     "span_bytes": 25 * 1024**2,
     "task_bytes": 32 * 1024**2,

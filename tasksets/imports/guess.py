@@ -74,10 +74,10 @@ def _source(lower: dict[str, str], names: Sequence[str], used: set[str], otherwi
 
 
 def _slug(rows: Sequence[Row], lower: dict[str, str], used: set[str], prefix: str) -> Source:
-    """A column of short texts that are all different; else the row's number."""
+    """The column of that name; one of short texts that are all different; else the row's number."""
     for name in SLUGS:
         column = lower.get(name)
-        if column and column not in used and _are_names([row.cells.get(column, "") for row in rows]):
+        if column and column not in used and (name == "slug" or _are_names([row.cells.get(column, "") for row in rows])):
             used.add(column)
             return Source(column=column)
     return Source(constant=f"{prefix}-{{n}}")

@@ -80,14 +80,14 @@ class Mapper:
         columns = self._object(mapping.columns_column, mapping.columns, cells, problems)
         made |= {name: part for name, part in (("args", args), ("columns", columns)) if part is not None}
         for name, column in mapping.fields.items():
-            part = _json(cells.get(column, ""), column, problems)
+            part = _structure(cells.get(column, ""), column, problems)
             if part is not None:
                 made[name] = part
         return _encode(made) if not problems else b""
 
     def _object(self, whole: str | None, parts: Dict[str, CellSource], cells: Dict[str, Cell], problems: list[RowProblem]) -> object | None:
         """The object of one column, alone as it stands; or put together."""
-        base = _json(cells.get(whole, ""), whole, problems) if whole is not None else None
+        base = _structure(cells.get(whole, ""), whole, problems) if whole is not None else None
         if not parts:
             return base
         found: dict[str, object] = {}
@@ -131,7 +131,7 @@ def _split(path: str, length: int) -> tuple[str, str]:
 
 def _text(source: Source, cells: Dict[str, Cell], number: int, problems: list[RowProblem]) -> str | None:
     if source.column is None:
-        return None if source.constant is None else source.constant.replace(NUMBER, str(number))
+        return (source.constant or "").replace(NUMBER, str(number)) or None
     value = _as_text(cells.get(source.column, ""))
     if isinstance(value, str):
         return value or None
@@ -147,6 +147,13 @@ def _as_text(cell: Cell) -> str | Raw:
     if raw[:1] == b'"':
         return msgspec.json.decode(raw, type=str)
     return cell if raw[:1] in (b"{", b"[") else "" if raw == b"null" else raw.decode()
+
+
+def _structure(cell: Cell, column: str | None, problems: list[RowProblem]) -> Raw | None:
+    """A list or an object, also where a file of JSON or Parquet holds its text; None for nothing."""
+    if not isinstance(cell, str) and bytes(cell)[:1] in (b'"', b"n"):
+        cell = "" if bytes(cell) == b"null" else msgspec.json.decode(cell, type=str)
+    return _json(cell, column, problems)
 
 
 def _json(cell: Cell, column: str | None, problems: list[RowProblem]) -> Raw | None:

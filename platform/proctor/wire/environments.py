@@ -7,7 +7,7 @@ from pydantic import Field
 
 from .base import WireIn, WireOut
 
-VersionStatus = Literal["pending", "building", "probing", "ready", "failed"]
+VersionStatus = Literal["pending", "building", "probing", "ready", "failed", "stored"]
 
 
 class EnvironmentIn(WireIn):
@@ -28,7 +28,7 @@ class EnvironmentVersionOut(WireOut):
     id: str
     number: int
     status: VersionStatus
-    source: Literal["image", "build", "sample"]
+    source: Literal["image", "build", "sample", "folder"]
     image: str
     image_id: str | None = Field(description="The engine's `sha256:…`, once known.")
     templates: list[TemplateOut] = []

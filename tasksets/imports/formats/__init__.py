@@ -13,6 +13,7 @@ from typing import IO
 from tasksets.imports.formats import compressed, delimited, folders, json_rows, parquet
 from tasksets.imports.formats.base import FileRefused, Limits, ReadOptions, Row
 
+__all__ = ["KINDS", "LAYOUTS", "FileRefused", "Found", "Limits", "ReadOptions", "Row", "kind_of", "opened"]
 KINDS = ("csv", "tsv", "json", "jsonl", "parquet", "zip")
 LAYOUTS = ("openai_evals", "inspect")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -60,7 +61,9 @@ def _open(
         if not plain:
             raise FileRefused(NOTHING)
         name = filename.lower().removesuffix(".gz").removesuffix(".gzip").removesuffix(".zst").removesuffix(".zstd")
-        if plain.startswith((parquet.MAGIC, *folders.MAGIC)):
+        if plain.startswith(folders.MAGIC):
+            raise FileRefused(f"A zip inside {compression}: send the zip itself")
+        if plain.startswith(parquet.MAGIC):
             inner = stack.enter_context(_spooled(inner))
         found, rows = _read(inner, plain, name, options, wanted, stack)
         return replace(found, compression=compression), rows

@@ -1,0 +1,83 @@
+"""Uploads and imports as wire objects."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.utils import timezone
+
+from accounts.names import normalise
+from proctor.content import shown
+from proctor.wire.imports import FileFormat, ImportOut, ImportStatus, Layout, Mapping, PlanCounts, PreviewRow, RowError, UploadSession
+from tasksets.imports.check import Checker
+from tasksets.imports.formats import FileRefused
+from tasksets.imports.formats.base import Row, RowProblem, text_of
+from tasksets.imports.mapping import Made
+from tasksets.imports.models import Import, ImportProblem, Upload
+from tasksets.imports.reading import head_of, mapping_of
+from tasksets.imports.sessions import LIFE, PART_BYTES
+from tasksets.versions import slug_json
+
+PREVIEW_ROWS, PREVIEW_TASK = 20, 20_000
+
+
+def render_upload_session(upload: Upload) -> UploadSession:
+    return UploadSession(
+        id=str(upload.id), filename=upload.filename, size_bytes=upload.size_bytes, part_bytes=PART_BYTES,
+        received_bytes=upload.received_bytes, expires_at=upload.expires_at,
+    )  # fmt: skip
+
+
+def render_import(found: Import, *, with_preview: bool = True) -> ImportOut:
+    plans = {mode: PlanCounts.model_validate(plan) for mode, plan in found.plans.items()}
+    return ImportOut(
+        id=str(found.id), taskset=str(found.taskset_id) if found.taskset_id else None,
+        name=found.taskset.name if found.taskset else normalise(found.name), filename=found.filename, size_bytes=found.size_bytes,
+        format=cast(FileFormat, found.format), layout=cast(Layout, found.layout), status=_status(found), columns=found.columns,
+        guess=Mapping.model_validate(found.guess), mapping=Mapping.model_validate(found.mapping) if found.mapping is not None else None,
+        preview=render_preview(found, mapping_of(found)) if with_preview else [], rows_total=found.rows_total, rows_good=found.rows_good,
+        errors_total=found.errors_total, plan=plans.get("merge"), plans=plans, progress=found.progress, error=found.error,
+        version_number=(found.result or {}).get("version_number"), created_by=found.created_by, created_at=found.created_at,
+        expires_at=found.upload.expires_at if found.upload else found.created_at + LIFE,
+    )  # fmt: skip
+
+
+def _status(found: Import) -> ImportStatus:
+    """A commit whose process is gone may be asked for again."""
+    lapsed = found.status == "committing" and (found.claimed_until is None or found.claimed_until < timezone.now())
+    return cast(ImportStatus, "checked" if lapsed else found.status)
+
+
+def render_preview(found: Import, mapping: Mapping) -> list[PreviewRow]:
+    """The first rows, mapped; none once the file is gone or when it can't be read."""
+    if found.upload is None:
+        return []
+    try:
+        _kind, rows = head_of(found, mapping.options, PREVIEW_ROWS)
+    except FileRefused:
+        return []
+    checker = Checker(found, mapping)
+    return [_preview(row, checker.make(row)) for row in rows]
+
+
+def _preview(row: Row, made: Made) -> PreviewRow:
+    return PreviewRow(
+        line=row.line, cells={name: shown(text_of(cell)) for name, cell in row.cells.items()},
+        task=_task_text(made), errors=[_error(row.line, one) for one in made.problems],
+    )  # fmt: skip
+
+
+def _task_text(made: Made) -> str | None:
+    """The stored text, with the slug in front. A huge one is left out of the preview."""
+    if made.task is None or len(made.task.text) > PREVIEW_TASK:
+        return None
+
+    return '{"slug":' + slug_json(made.task.slug).decode() + "," + made.task.text[1:]
+
+
+def _error(line: int, found: RowProblem) -> RowError:
+    return RowError(line=line, column=found.column, value=found.value, rule=found.rule)
+
+
+def render_problem(found: ImportProblem) -> RowError:
+    return RowError(line=found.line, column=found.column, value=found.value, rule=found.rule)
