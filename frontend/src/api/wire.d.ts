@@ -91,6 +91,236 @@ export interface components {
              */
             running: number;
         };
+        /** DiffCounts */
+        DiffCounts: {
+            /** Added */
+            added: number;
+            /** Changed */
+            changed: number;
+            /**
+             * Moved
+             * @description Moved and otherwise the same.
+             */
+            moved: number;
+            /** Removed */
+            removed: number;
+            /** Unchanged */
+            unchanged: number;
+        };
+        /**
+         * DiffPage
+         * @description Rows by position in the newer version, removed ones by their old position. `from` is null for the empty set.
+         */
+        DiffPage: {
+            counts: components["schemas"]["DiffCounts"];
+            from: components["schemas"]["VersionOut"] | null;
+            /** Items */
+            items: components["schemas"]["DiffRow"][];
+            /**
+             * Next Cursor
+             * @default null
+             */
+            next_cursor: string | null;
+            to: components["schemas"]["VersionOut"] | null;
+        };
+        /**
+         * DiffRow
+         * @description A task that differs. `moved` says that it changed places among those that stayed; a row that also changed is `changed`.
+         */
+        DiffRow: {
+            /**
+             * Fields
+             * @description The first 50, of a changed row only.
+             */
+            fields: components["schemas"]["FieldChange"][];
+            /** Fields Total */
+            fields_total: number;
+            /** From Position */
+            from_position: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "added" | "removed" | "moved" | "changed";
+            /** Moved */
+            moved: boolean;
+            /** Slug */
+            slug: string;
+            /** To Position */
+            to_position: number | null;
+        };
+        /** DiffTask */
+        DiffTask: {
+            after: components["schemas"]["TaskOut"] | null;
+            before: components["schemas"]["TaskOut"] | null;
+            /** Fields */
+            fields: components["schemas"]["FieldChange"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "added" | "removed" | "changed" | "unchanged";
+            /** Slug */
+            slug: string;
+        };
+        /**
+         * DraftBulk
+         * @description One thing done to many tasks: those of `slugs`, or those that `q` and `filter` find in the version the draft starts from.
+         */
+        DraftBulk: {
+            /**
+             * Duplicate
+             * @default false
+             */
+            duplicate?: boolean;
+            /**
+             * Filter
+             * @description `env`, `task_id` or a column → the texts that it may have.
+             * @default {}
+             */
+            filter?: {
+                [key: string]: string[];
+            };
+            /**
+             * Q
+             * @default
+             */
+            q?: string;
+            /**
+             * Remove
+             * @default false
+             */
+            remove?: boolean;
+            /**
+             * Set Columns
+             * @description An object merged into the columns; null takes a column away.
+             * @default null
+             */
+            set_columns?: string | null;
+            /**
+             * Slugs
+             * @default null
+             */
+            slugs?: string[] | null;
+        };
+        /** DraftChange */
+        DraftChange: {
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "set" | "add" | "remove";
+            /** Position */
+            position: number | null;
+            /** Slug */
+            slug: string;
+            /**
+             * Text
+             * @description The whole row; null for a removal and for what only moves.
+             */
+            text: string | null;
+        };
+        /** DraftCommit */
+        DraftCommit: {
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Resolve
+             * @default {}
+             */
+            resolve?: {
+                [key: string]: "mine" | "theirs";
+            };
+        };
+        /**
+         * DraftConflict
+         * @description A task that the draft and a newer version changed differently; null where it is not there.
+         */
+        DraftConflict: {
+            /** Base */
+            base: string | null;
+            /** Mine */
+            mine: string | null;
+            /** Slug */
+            slug: string;
+            /** Theirs */
+            theirs: string | null;
+        };
+        /**
+         * DraftEdit
+         * @description `set` changes a task, `add` makes one, `remove` takes it out, `reset` forgets what the draft says of it.
+         */
+        DraftEdit: {
+            /**
+             * Columns
+             * @description An object merged into the columns; null takes a column away.
+             * @default null
+             */
+            columns?: string | null;
+            /**
+             * New Slug
+             * @description With `set`: another slug, at the same place.
+             * @default null
+             */
+            new_slug?: string | null;
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "set" | "add" | "remove" | "reset";
+            /**
+             * Position
+             * @description The place in the version to be; without it, where it is, or last.
+             * @default null
+             */
+            position?: number | null;
+            /** Slug */
+            slug: string;
+            /**
+             * Text
+             * @description The whole row, as uploaded; its slug may be left out.
+             * @default null
+             */
+            text?: string | null;
+        };
+        /** DraftIn */
+        DraftIn: {
+            /** Changes */
+            changes: components["schemas"]["DraftEdit"][];
+        };
+        /** DraftOut */
+        DraftOut: {
+            /** Added */
+            added: number;
+            /** Base Number */
+            base_number: number | null;
+            /** Changed */
+            changed: number;
+            /**
+             * Changes
+             * @description The first 1,000, oldest first.
+             */
+            changes: components["schemas"]["DraftChange"][];
+            /**
+             * Conflicts
+             * @description The first 100.
+             */
+            conflicts: components["schemas"]["DraftConflict"][];
+            /** Head Number */
+            head_number: number | null;
+            /** Moved */
+            moved: number;
+            /** Removed */
+            removed: number;
+            /**
+             * Saved At
+             * Format: date-time
+             */
+            saved_at: string;
+        };
         /**
          * EnvironmentIn
          * @description Registers an image that is already on the engine. A tar of a folder with a Dockerfile is sent as the raw body instead
@@ -164,12 +394,12 @@ export interface components {
              * Source
              * @enum {string}
              */
-            source: "image" | "build" | "sample";
+            source: "image" | "build" | "sample" | "folder";
             /**
              * Status
              * @enum {string}
              */
-            status: "pending" | "building" | "probing" | "ready" | "failed";
+            status: "pending" | "building" | "probing" | "ready" | "failed" | "stored";
             /**
              * Templates
              * @default []
@@ -219,6 +449,34 @@ export interface components {
             failure_class: string;
             /** Message */
             message: string;
+        };
+        /**
+         * FieldChange
+         * @description One place inside a task. `before` and `after` are cut at 2 kB; `note` says so, and how a type changed.
+         */
+        FieldChange: {
+            /** After */
+            after: string | null;
+            /** Before */
+            before: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "added" | "removed" | "changed";
+            /**
+             * Note
+             * @default null
+             */
+            note: string | null;
+            /**
+             * Path
+             * @example args.question
+             * @example columns.ops
+             * @example args.items[3]
+             * @example args["a.b"]
+             */
+            path: string;
         };
         /**
          * FileOptions
@@ -877,6 +1135,71 @@ export interface components {
             /** Title */
             title: string;
         };
+        /** PurgeIn */
+        PurgeIn: {
+            /**
+             * Confirm
+             * @description The taskset's name.
+             */
+            confirm: string;
+        };
+        /**
+         * PurgeOut
+         * @description What a purge took and what it leaves without content.
+         */
+        PurgeOut: {
+            /**
+             * Breaks
+             * @description How many objects of each kind still name this set, as `jobs`.
+             */
+            breaks: {
+                [key: string]: number;
+            };
+            /** Chunks */
+            chunks: number;
+            /** Contents */
+            contents: number;
+            /** Exports */
+            exports: number;
+            /** Name */
+            name: string;
+            /** Versions */
+            versions: number;
+        };
+        /** RedactIn */
+        RedactIn: {
+            /** Reason */
+            reason: string;
+            /** Slug */
+            slug: string;
+        };
+        /**
+         * RedactOut
+         * @description `also_in`: other tasks of the team that had the very same content, and now show the marker too.
+         */
+        RedactOut: {
+            /** Also In */
+            also_in: components["schemas"]["TaskPlace"][];
+            /** Contents */
+            contents: number;
+            /** Slug */
+            slug: string;
+            /** Versions */
+            versions: number[];
+        };
+        /** RestoreIn */
+        RestoreIn: {
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Version
+             * @description A number, tag or digest.
+             */
+            version: number | string;
+        };
         /**
          * RowChange
          * @description New texts of a row's cells; in JSON files, JSON. The column `""` stands for the row's whole JSON.
@@ -1240,6 +1563,71 @@ export interface components {
             /** Total */
             total: number;
         };
+        /** TagIn */
+        TagIn: {
+            /**
+             * Version
+             * @description The number of the version that the tag is to name.
+             */
+            version: number;
+        };
+        /** TagMoveOut */
+        TagMoveOut: {
+            /**
+             * Moved At
+             * Format: date-time
+             */
+            moved_at: string;
+            /** Moved By */
+            moved_by: string | null;
+            /**
+             * Version Number
+             * @description Null where the tag was taken off.
+             */
+            version_number: number | null;
+        };
+        /**
+         * TagOut
+         * @description A name of one version, movable. `history` is newest first, at most 100 moves.
+         */
+        TagOut: {
+            /** Digest */
+            digest: string;
+            /** History */
+            history: components["schemas"]["TagMoveOut"][];
+            /**
+             * Moved At
+             * Format: date-time
+             */
+            moved_at: string;
+            /** Moved By */
+            moved_by: string | null;
+            /** Name */
+            name: string;
+            /** Version Number */
+            version_number: number;
+        };
+        /** TaskHistoryRow */
+        TaskHistoryRow: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Author */
+            author: string | null;
+            /** Content Id */
+            content_id: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "added" | "changed" | "removed";
+            /** Message */
+            message: string;
+            /** Version Number */
+            version_number: number;
+        };
         /** TaskOut */
         TaskOut: {
             /** Agent Config */
@@ -1266,6 +1654,13 @@ export interface components {
             verifier: string | null;
             /** Version Number */
             version_number: number;
+        };
+        /** TaskPlace */
+        TaskPlace: {
+            /** Slug */
+            slug: string;
+            /** Taskset */
+            taskset: string;
         };
         /**
          * TaskRow
@@ -1354,6 +1749,12 @@ export interface components {
             name: string;
             /** Project Id */
             project_id: string;
+            /**
+             * Purged At
+             * @description Since then only its versions' numbers, digests and counts are left.
+             * @default null
+             */
+            purged_at: string | null;
             /** Title */
             title: string;
         };

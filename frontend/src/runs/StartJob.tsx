@@ -1,7 +1,7 @@
 /** Start a job, on one page: which tasks, which agent, how often, within which limits. The server plans it while the form is filled:
  * how many runs, where they will run, and each problem at its field. `⌘↵` starts. */
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import type { ReactNode } from "react";
 import { Link, useLocation, useNavigate, useSearchParams } from "react-router";
 import { api, ApiError } from "../api/client";
@@ -85,7 +85,6 @@ export default function StartJob() {
           <p className="text-12 text-text-3">{ABOUT[draft.agent]}</p>
           {draft.agent === "openai_compatible" && <ModelFields draft={draft} change={change} />}
           {draft.agent === "replay" && <ReplayFields draft={draft} change={change} column={column} />}
-          {job.error && <FieldError>{job.error}</FieldError>}
         </Section>
         <Section title="Repeats and limits" problems={at("limits")}>
           <div className="grid grid-cols-4 gap-3 max-md:grid-cols-2">
@@ -99,7 +98,7 @@ export default function StartJob() {
             <input className="box" maxLength={255} value={draft.name} placeholder="made from taskset and agent" onChange={(event) => change({ name: event.target.value })} />
           </label>
         </Section>
-        <PlanLine reference={reference} plan={plan.data ?? null} stale={plan.isPlaceholderData || plan.isFetching} waiting={only === null} />
+        <PlanLine reference={reference} missing={job.error} plan={plan.data ?? null} stale={plan.isPlaceholderData || plan.isFetching} waiting={only === null} />
         {at("").length > 0 && <FieldErrors problems={at("")} />}
         {plan.error && problemsOf(plan.error).length === 0 && <Failed what="Could not plan the job" error={plan.error} retry={() => void plan.refetch()} />}
         {start.error && problemsOf(start.error).length === 0 && <Failed what="Could not start the job" error={start.error} />}
@@ -296,13 +295,13 @@ function Numeric({ label, value, onChange, min, max, placeholder }: { label: str
 }
 
 /** How much will run, and where; in plain words when without a container. */
-function PlanLine({ reference, plan, stale, waiting }: { reference: string; plan: PlanOut | null; stale: boolean; waiting: boolean }) {
-  const line = useRef<HTMLDivElement>(null);
+function PlanLine({ reference, missing, plan, stale, waiting }: { reference: string; missing: string | null; plan: PlanOut | null; stale: boolean; waiting: boolean }) {
   if (!reference) return <p className="text-text-3">Choose a taskset to see how many runs this makes.</p>;
+  if (missing) return <p role="status" className="text-text-2">{missing}</p>;
   if (waiting || !plan) return <p className="text-text-3">Counting the runs.</p>;
   const each = plan.tasks > 0 ? Math.round(plan.runs / plan.tasks) : 0;
   return (
-    <div ref={line} role="status" className={`grid gap-1 rounded-3 border border-line bg-canvas px-4 py-3 ${stale ? "text-text-2" : ""}`} data-testid="plan">
+    <div role="status" className={`grid gap-1 rounded-3 border border-line bg-canvas px-4 py-3 ${stale ? "text-text-2" : ""}`} data-testid="plan">
       <p className="tnum">
         {plural(plan.tasks, "task")} × {count(each)} = <b className="font-semibold">{plural(plan.runs, "run")}</b>
       </p>
