@@ -54,13 +54,13 @@ def run_import(held: Claim) -> None:
     before = {versions.slug_of(line): line for line in queries.version_lines(_head(found))}
     look(found, None)
     if found.status == "failed":
-        _end(held, found, "failed", error=found.error)
+        _end(held, found, "failed", error=found.error, report=_refusal(found))
         return
     Import.objects.filter(id=found.id).update(columns=found.columns, guess=found.guess)
     run_check(held)
     found.refresh_from_db()
     if found.status != "checked":
-        _report_failure(found)
+        Import.objects.filter(id=found.id, status="failed").update(report=_refusal(found), ended_at=timezone.now())
         return
     next_claim = claim(found, held.holder, "committing", ("checked",), held.stopping)
     if next_claim is not None:
@@ -110,13 +110,10 @@ def _drop(found: Import) -> None:
         sessions.drop_upload(upload)
 
 
-def _report_failure(found: Import) -> None:
-    """A bundle that was refused: the report says why, so that the import counts as stopped and not as broken."""
-    report = {"schema_version": SCHEMA, "taskset_id": str(found.taskset_id), "tasks": [], "jobs": [], "warnings": []}
-    message = found.error or "The bundle could not be read"
-    Import.objects.filter(id=found.id, status="failed").update(
-        report={**report, "error": {"step": "read the bundle", "message": message}}, ended_at=timezone.now()
-    )
+def _refusal(found: Import) -> dict[str, Any]:
+    """Of a bundle that was refused: the report says why, so that the import counts as stopped and not as broken."""
+    error = {"step": "read the bundle", "message": found.error or "The bundle could not be read"}
+    return {"schema_version": SCHEMA, "taskset_id": str(found.taskset_id), "tasks": [], "jobs": [], "warnings": [], "error": error}
 
 
 def _report(found: Import, before: dict[str, bytes]) -> dict[str, Any]:

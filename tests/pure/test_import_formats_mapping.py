@@ -35,7 +35,9 @@ def columns(mapping: Mapping, row: Row) -> list[str | None]:
 
 def test_json_in_a_cell_keeps_its_digits() -> None:
     mapping = ZOO.model_copy(update={"args": {"n": CellSource(column="n", kind="json"), "t": CellSource(column="n")}})
-    assert made(mapping, text(id="a", n='{"x": 1.10, "y": 1e400000000000000000000}'.replace("1e400000000000000000000", "100000000000000000000000")))
+    assert made(
+        mapping, text(id="a", n='{"x": 1.10, "y": 1e400000000000000000000}'.replace("1e400000000000000000000", "100000000000000000000000"))
+    )
     row = text(id="a", n='{"x": 1.10}')
     assert made(mapping, row) == r'{"env":"zoo","id":"count","args":{"n":{"x":1.10},"t":"{\"x\": 1.10}"}}'
 
@@ -98,7 +100,10 @@ def test_openai_evals_and_inspect_samples_are_known() -> None:
     guess = guess_mapping(evals, "openai_evals", prefix="sums", env="zoo")
     assert guess.slug == Source(constant="sums-{n}")
     assert made(guess, evals[0]) == '{"env":"zoo","id":"run","args":{"input":[{"role":"user","content":"2+2"}],"ideal":"4"}}'
-    samples = [raw(input=b'"2+2"', target=b'"4"', id=b"1", metadata=b'{"level":1.0}'), raw(input=b'"3+3"', target=b'"6"', id=b"2", metadata=b"{}")]
+    samples = [
+        raw(input=b'"2+2"', target=b'"4"', id=b"1", metadata=b'{"level":1.0}'),
+        raw(input=b'"3+3"', target=b'"6"', id=b"2", metadata=b"{}"),
+    ]
     assert layout_of(samples) == "inspect"
     guess = guess_mapping(samples, "inspect", prefix="x", env="zoo")
     assert (guess.slug, guess.columns_column) == (Source(column="id"), "metadata")
