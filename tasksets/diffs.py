@@ -58,6 +58,9 @@ class Difference:
 
 def diff(before: Sequence[bytes], after: Sequence[bytes]) -> Difference:
     """Between two versions, given as the texts of their chunks. Chunks and lines that both have are passed over whole."""
+    simple = _edited_in_place(lines_of(before), lines_of(after))
+    if simple:
+        return simple
     shared = {*before} & {*after}
     old_units, new_units = _units(before, shared), _units(after, shared)
     common = {*old_units} & {*new_units}
@@ -75,6 +78,16 @@ def diff(before: Sequence[bytes], after: Sequence[bytes]) -> Difference:
     rows.sort(key=lambda row: row.place)
     total = sum(text.count(b"\n") for text in after)
     return Difference(rows, total - sum(row.kind != "removed" for row in rows))
+
+
+def _edited_in_place(before: Sequence[bytes], after: Sequence[bytes]) -> Difference | None:
+    """What a merge makes: tasks keep their places, new ones stand behind. None for everything else."""
+    differing = [(at, old, new) for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new]
+    if len(after) < len(before) or any(slug_key(old) != slug_key(new) for _at, old, new in differing):
+        return None
+    rows = [RowChange("changed", old, new, at, at, False) for at, old, new in differing]
+    rows += [RowChange("added", None, line, None, at, False) for at, line in enumerate(after[len(before) :], len(before))]
+    return Difference(rows, len(before) - len(differing))
 
 
 @dataclass(frozen=True, slots=True)
