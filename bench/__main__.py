@@ -12,8 +12,6 @@ import sys
 import time
 import traceback
 
-from bench.support import Bench
-
 MODULES = {
     "P1": "p01_upload", "P2": "p02_fetch", "P3": "p03_first_byte", "P4": "p04_unchanged", "P5": "p05_revision", "P6": "p06_spans",
     "P7": "p07_clients", "P8": "p08_kill", "P9": "p09_visible", "P10": "p10_cpu", "P14": "p14_rollouts", "P15": "p15_first_exec",
@@ -32,6 +30,8 @@ def wanted() -> list[str]:
 
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    from bench.support import Bench  # needs the floors' packages
+
     failed = []
     with Bench() as bench:
         for id in wanted():

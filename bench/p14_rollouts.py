@@ -10,7 +10,7 @@ from bench.hosted import floor_task, prepare, run_job
 from bench.lines import Line, line
 from bench.support import REPEAT, Bench
 
-CONCURRENCY, TOTAL, SHARE = 8, 32, 0.85
+CONCURRENCY, TOTAL, SHARE = 8, 24, 0.85
 
 
 def measure(bench: Bench) -> Iterator[Line]:

@@ -84,17 +84,23 @@ class Proctor(common.Peer):
 
 
 class Client:
-    """JSON over one kept-alive connection, with the first key."""
+    """JSON over one kept-alive connection, with the first key. A connection that lay idle for long is opened again: servers close those."""
+
+    IDLE_S = 20.0
 
     def __init__(self, port: int) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+        self.used = time.monotonic()
         self.headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 
     def call(self, method: str, path: str, body: bytes | object = None) -> Any:
         sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if time.monotonic() - self.used > self.IDLE_S:
+            self.connection.close()
         self.connection.request(method, path, body=sent, headers=self.headers)
         reply = self.connection.getresponse()
         text = reply.read()
+        self.used = time.monotonic()
         if reply.status >= 300:
             raise RuntimeError(f"{method} {path}: {reply.status} {text[:300]!r}")
         return json.loads(text) if text else None
