@@ -38,6 +38,16 @@ def insert(
         cursor.execute(sql, [_value(value) for row in rows for value in row])
 
 
+def set_positions(model: type[Model], taskset_id: uuid.UUID, places: Iterable[tuple[str, int]]) -> None:
+    """The `position` of rows by slug."""
+    table = model._meta.db_table
+    for part in batches(places):
+        marks = ", ".join(["(%s, %s)"] * len(part))
+        sql = f'UPDATE "{table}" SET "position" = v.column2 FROM (VALUES {marks}) AS v WHERE "taskset_id" = %s AND "slug" = v.column1'  # noqa: S608
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [*(value for pair in part for value in pair), _value(taskset_id)])
+
+
 def _value(value: Any) -> Any:
     """UUIDs as Django stores them: natively, or as 32 digits on SQLite."""
     return value.hex if isinstance(value, uuid.UUID) and not connection.features.has_native_uuid_field else value

@@ -27,11 +27,12 @@ from proctor.content import TaskText
 from tasksets import bulk, exports, queries, versions
 from tasksets.models import Chunk, HeadTask, TaskContent, Taskset, TasksetAlias, Version
 from tasksets.uploads import too_many
-from tasksets.versions import Plan
+from tasksets.versions import Move, Plan
 from web.errors import AppError, conflict, not_found
 
 logger = logging.getLogger(__name__)
 TRIES = 20
+MANY_MOVES = 200
 HEAD_COLUMNS = ("taskset_id", "position", "slug", "content_id", "env", "task_id", "columns")
 
 MakePlan = Callable[[list[bytes]], Plan]
@@ -278,9 +279,19 @@ def _write_head(taskset: Taskset, prepared: _Prepared, plan: Plan) -> None:
     rows = HeadTask.objects.filter(taskset=taskset)
     for slugs in bulk.batches(versions.slug_of(line) for line in plan.removed):
         rows.filter(slug__in=slugs).delete()
-    for move in versions.moves(prepared.lines, plan.entries):
-        rows.filter(position__range=(move.first, move.last)).update(position=-F("position") - move.by - 1)
-    rows.filter(position__lt=0).update(position=-F("position") - 1)
+    _move_rows(taskset, versions.moves(prepared.lines, plan.entries), plan)
     for part in bulk.batches(prepared.rows):
         values = [(taskset.id, row.position, row.slug, row.content_key, row.env, row.task_id, row.columns) for row in part]
         bulk.insert(HeadTask, HEAD_COLUMNS, values, on=("taskset_id", "slug"), update=("content_id", "env", "task_id", "columns"))
+
+
+def _move_rows(taskset: Taskset, moves: list[Move], plan: Plan) -> None:
+    """By ranges where few moved apart, as after a removal; row by row where the order is all new."""
+    if len(moves) > MANY_MOVES:
+        places = (old + move.by for move in moves for old in range(move.first, move.last + 1))
+        bulk.set_positions(HeadTask, taskset.id, ((versions.slug_of(plan.entries[place]), place) for place in places))
+        return
+    rows = HeadTask.objects.filter(taskset=taskset)
+    for move in moves:
+        rows.filter(position__range=(move.first, move.last)).update(position=-F("position") - move.by - 1)
+    rows.filter(position__lt=0).update(position=-F("position") - 1)

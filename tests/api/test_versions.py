@@ -179,6 +179,16 @@ def test_a_restored_version_equals_the_old_one(api: Api) -> None:
     assert api.send("/api/tasksets/s@1/restore", {"version": 1}).status_code == 409
 
 
+def test_a_wholly_new_order_takes_few_statements(api: Api) -> None:
+    rows = [row(f"t{i}", args={"n": i}) for i in range(600)]
+    api.upload("s", *rows)
+    with CaptureQueriesContext(connection) as caught:
+        replace(api, *rows[::-2], row("new"), *rows[:10:2])
+    assert len(caught) < 40
+    listed = HeadTask.objects.order_by("position").values_list("position", "slug")
+    assert list(listed) == list(enumerate(api.slugs("s"))) and len(listed) == 306
+
+
 def test_undo_goes_back_one_version_and_undo_again_forward(api: Api) -> None:
     api.upload("s", row("a", args={"n": 1}))
     assert api.send("/api/tasksets/s/undo", {}).status_code == 409
