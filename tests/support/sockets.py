@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from tests.support.server import EMAIL, PASSWORD, Server
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class LiveSocket:
@@ -51,7 +51,7 @@ class LiveSocket:
 
     async def until(self, what: Callable[[], Any]) -> None:
         """Reads frames until it holds."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while not what():
                 await self.frame()
 
@@ -62,7 +62,7 @@ class LiveSocket:
     async def closed(self) -> int | None:
         """Reads to the end; the close code."""
         with contextlib.suppress(Exception):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     await self.frame()
         return self.connection.close_code
