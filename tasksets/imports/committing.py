@@ -10,8 +10,9 @@ import contextlib
 import logging
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.utils import timezone
 
@@ -55,7 +56,7 @@ def commit_import(caller: Caller, found: Import, *, mode: ImportMode, message: s
     if held is None:
         raise conflict("This import is being committed, checked or cancelled just now; look at its status", import_status=found.status)
     try:
-        done = perform(held, caller, found, mode, message)[0]
+        done = perform(held, caller, found, mode, message)
     except Lost:
         raise conflict("This import was cancelled") from None
     except BaseException as error:
@@ -81,8 +82,10 @@ def _check_may(found: Import, leave_out_bad: bool) -> None:
         raise conflict("No row of the file is good, so there is nothing to commit")
 
 
-def perform(held: Claim, caller: Caller, found: Import, mode: ImportMode, message: str) -> tuple[Uploaded, Gathered]:
-    """Under a claim, to its end. Raises Lost, AppError."""
+def perform(
+    held: Claim, caller: Caller, found: Import, mode: ImportMode, message: str, report: Callable[[Gathered], dict[str, Any]] | None = None
+) -> Uploaded:
+    """Under a claim, to its end; the report stands before the import is done. Raises Lost, AppError."""
     try:
         gathered = _gather(held, caller, found, mode)
     except FileRefused as error:
@@ -93,8 +96,8 @@ def perform(held: Claim, caller: Caller, found: Import, mode: ImportMode, messag
     done = commits.commit_entries(
         caller, _destination(found), lambda head: _plan(head, gathered.lines, mode), message=message, verb="taskset.import"
     )
-    _finish(held, found, done)
-    return done, gathered
+    _finish(held, found, done, report(gathered) if report else None)
+    return done
 
 
 def _destination(found: Import) -> Destination:
@@ -161,13 +164,13 @@ def _register(caller: Caller, bundle: Bundle, task: TaskText, path: str) -> Regi
         return environment_folders.register_folder(caller, name=task.env, tar=tar)
 
 
-def _finish(held: Claim, found: Import, done: Uploaded) -> None:
+def _finish(held: Claim, found: Import, done: Uploaded, report: dict[str, Any] | None) -> None:
     """The import stays, as a line of history; its file, edits and problems go."""
     result = {
         "version_number": done.version.number if done.version else None,
         **{name: getattr(done, name) for name in COUNTS},
     }
-    held.finish(status="done", taskset_id=done.taskset.id, result=result, progress=1, ended_at=timezone.now(), error=None)
+    held.finish(status="done", taskset_id=done.taskset.id, result=result, report=report, progress=1, ended_at=timezone.now(), error=None)
     SavedMapping.objects.update_or_create(taskset_id=done.taskset.id, defaults={"mapping": mapping_of(found).model_dump()})
     ImportProblem.objects.filter(of=found).delete()
     ImportEdit.objects.filter(of=found).delete()

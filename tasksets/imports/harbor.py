@@ -77,12 +77,13 @@ def _head(found: Import) -> Any:
 def _commit(held: Claim, found: Import, before: dict[str, bytes]) -> None:
     caller = Caller(found.team_id, found.user_id, found.created_by or "", frozenset({"read", "write"}))
     report = _report(found, before)
-    gathered = Gathered()
     try:
         if found.rows_good:
-            _done, gathered = committing.perform(held, caller, found, "merge", f"hud harbor import of {found.filename}")
-            _add_environments(report, gathered)
-        _publish(found, report, held)
+            message = f"hud harbor import of {found.filename}"
+            committing.perform(held, caller, found, "merge", message, lambda gathered: _completed(report, gathered))
+        else:
+            _end(held, found, "done", report=_completed(report, Gathered()))
+            _drop(found)
     except Lost:
         logger.info("import given up import_id=%s", found.id)
     except AppError as error:
@@ -90,14 +91,11 @@ def _commit(held: Claim, found: Import, before: dict[str, bytes]) -> None:
         _end(held, found, "failed", error=error.message, report=report)
 
 
-def _publish(found: Import, report: dict[str, Any], held: Claim) -> None:
+def _completed(report: dict[str, Any], gathered: Gathered) -> dict[str, Any]:
+    """With the environments that were made, and one line for all."""
+    _add_environments(report, gathered)
     tallies = {outcome: sum(task["status"] == outcome for task in report["tasks"]) for outcome in OUTCOMES}
-    report["summary"] = ", ".join(f"{count} {outcome}" for outcome, count in tallies.items() if count) or "Nothing to import"
-    if found.rows_good:
-        Import.objects.filter(id=found.id).update(report=report)
-    else:
-        _end(held, found, "done", report=report)
-        _drop(found)
+    return {**report, "summary": ", ".join(f"{count} {outcome}" for outcome, count in tallies.items() if count) or "Nothing to import"}
 
 
 def _end(held: Claim, found: Import, status: str, **changes: Any) -> None:

@@ -44,10 +44,13 @@ ENDINGS = {"openai_evals": "jsonl", "inspect": "jsonl"}
 
 def template(name: str) -> bytes:
     """Raises FileRefused when this server can't write the format, KeyError for an unknown one."""
-    return {
-        "csv": lambda: _delimited(","), "tsv": lambda: _delimited("\t"), "json": lambda: msgspec.json.format(msgspec.json.encode({"tasks": ROWS})),
-        "jsonl": lambda: _lines(ROWS), "parquet": _parquet, "zip": _zip, "openai_evals": lambda: _lines(EVALS), "inspect": lambda: _lines(SAMPLES),
-    }[name]()  # fmt: skip
+    if name in ("csv", "tsv"):
+        return _delimited("," if name == "csv" else "\t")
+    if name == "json":
+        return msgspec.json.format(msgspec.json.encode({"tasks": ROWS}))
+    if name in ("parquet", "zip"):
+        return _parquet() if name == "parquet" else _zip()
+    return _lines({"jsonl": ROWS, "openai_evals": EVALS, "inspect": SAMPLES}[name])
 
 
 def _lines(rows: list[dict[str, object]]) -> bytes:
