@@ -21,6 +21,7 @@ from runs.models import Job, Run
 from runs.queries import jobs as job_queries
 from runs.queries import runs as run_queries
 from runs.queries import steps
+from runs.render import name_of
 from runs.spans import BadBatch, parse_batch
 from web.bodies import parse_json, read_body
 from web.errors import AppError, invalid, problem
@@ -167,7 +168,7 @@ def list_jobs(request: HttpRequest, caller: Caller) -> dict[str, Any]:
 
 def _job(job: Job, figures: job_queries.JobFigures) -> dict[str, Any]:
     return {
-        "id": str(job.wire_id), "name": job.name, "taskset_name": job.taskset.name if job.taskset else None, "status": figures.state(job),
+        "id": str(job.wire_id), "name": name_of(job), "taskset_name": job.taskset.name if job.taskset else None, "status": figures.state(job),
         "created_at": job.created_at, "reward": figures.mean_reward, "trace_count": figures.tally.expected,
     }  # fmt: skip
 

@@ -16,12 +16,17 @@ from runs.taskrow import read_task
 
 def render_job(job: Job, figures: JobFigures, failures: list[FailedAlike] | None = None) -> dict[str, Any]:
     return JobOut(
-        id=str(job.wire_id), name=job.name, source=job.source, state=figures.state(job), counts=render_counts(figures.tally), mean_reward=figures.mean_reward,
+        id=str(job.wire_id), name=name_of(job), source=job.source, state=figures.state(job), counts=render_counts(figures.tally), mean_reward=figures.mean_reward,
         pass_rate=figures.pass_rate, taskset=render_taskset_ref(job), agent_type=job.agent_type, model=job.model, agent_config=json_object(job.agent_config),
         group=job.group, task_count=job.task_count, max_concurrent=job.max_concurrent, rollout_timeout_s=job.rollout_timeout_s, sandbox=figures.sandbox,
         created_by=job.created_by, created_at=job.created_at, started_at=figures.started_at, ended_at=figures.ended_at, archived_at=job.archived_at,
         cancel_requested_at=job.cancel_requested_at, failures=[FailureGroup(**vars(group)) for group in failures or []],
     ).model_dump(mode="json")  # fmt: skip
+
+
+def name_of(job: Job) -> str:
+    """A job that was only ever named by its runs has no name of its own."""
+    return job.name or f"Job {str(job.wire_id)[:8]}"
 
 
 def render_counts(tally: Tally) -> Counts:
@@ -55,7 +60,7 @@ def render_run(run: Run, siblings: list[Run]) -> dict[str, Any]:
     facts = read_task(text) if text else None
     version = run.environment_version
     return RunOut(
-        **row_facts(run), job_id=str(run.job.wire_id) if run.job else None, job_name=run.job.name if run.job else None, source=run.source, env=run.env, task_id=run.task_id,
+        **row_facts(run), job_id=str(run.job.wire_id) if run.job else None, job_name=name_of(run.job) if run.job else None, source=run.source, env=run.env, task_id=run.task_id,
         args=facts.args_text if facts else None, columns=facts.columns_text if facts else None, model=run.model, agent_type=run.agent_type,
         agent_config=json_object(run.agent_config), stop_reason=run.stop_reason, evaluation=run.evaluation, full_error=run.error, taskset=render_taskset_ref(run.job),
         content_id=run.content_id, environment_id=str(version.environment_id) if version else None, environment_version=version.number if version else None,

@@ -51,13 +51,13 @@ const COLUMNS: Column<JobOut>[] = [
   },
   {
     name: "Taskset",
-    width: 160,
+    width: 150,
     cell: (job) => (job.taskset ? <span className="text-text-2">{job.taskset.name}{job.taskset.version_number !== null && `@${job.taskset.version_number}`}</span> : <span title="loose tasks">{ABSENT}</span>),
   },
-  { name: "Agent", width: 190, cell: (job) => <span className="text-text-2">{[job.model, job.agent_type].filter(Boolean).join(", ") || ABSENT}</span> },
+  { name: "Agent", width: 160, cell: (job) => <span className="text-text-2">{[job.model, job.agent_type].filter(Boolean).join(", ") || ABSENT}</span> },
   {
     name: "State",
-    width: 190,
+    width: 150,
     className: "on-phone",
     cell: (job) => (
       <span className="flex items-center gap-2">
@@ -70,14 +70,14 @@ const COLUMNS: Column<JobOut>[] = [
       </span>
     ),
   },
-  { name: "Runs", width: 110, className: "num", cell: (job) => (job.counts.pending > 0 ? `${count(ended(job.counts))} of ${count(job.counts.expected)}` : count(job.counts.expected)) },
-  { name: "Mean", width: 96, className: "on-phone", cell: (job) => <Gauge value={job.mean_reward} decimals={3} why={job.counts.pending > 0 ? "no graded run yet" : "no graded run"} /> },
-  { name: "Passed", width: 80, className: "num", cell: (job) => percent(job.pass_rate) },
-  { name: "Failed", width: 70, className: "num", cell: (job) => (job.counts.failed > 0 ? <span className="font-medium text-bad">{count(job.counts.failed)}</span> : <span className="text-text-3">0</span>) },
-  { name: "Wall", width: 90, className: "num", cell: (job) => <span className="text-text-2">{duration(between(job.started_at, job.ended_at))}</span> },
-  { name: "Started", width: 150, className: "num on-phone", cell: (job) => <span className="text-text-2"><Time at={job.created_at} /></span> },
+  { name: "Runs", width: 100, className: "num", cell: (job) => (job.counts.pending > 0 ? `${count(ended(job.counts))} of ${count(job.counts.expected)}` : count(job.counts.expected)) },
+  { name: "Mean", width: 88, className: "on-phone", cell: (job) => <Gauge value={job.mean_reward} decimals={3} why={job.counts.pending > 0 ? "no graded run yet" : "no graded run"} /> },
+  { name: "Passed", width: 72, className: "num", cell: (job) => percent(job.pass_rate) },
+  { name: "Failed", width: 60, className: "num", cell: (job) => (job.counts.failed > 0 ? <span className="font-medium text-bad">{count(job.counts.failed)}</span> : <span className="text-text-3">0</span>) },
+  { name: "Wall", width: 76, className: "num", cell: (job) => <span className="text-text-2">{duration(between(job.started_at, job.ended_at))}</span> },
+  { name: "Started", width: 110, className: "num on-phone", cell: (job) => <span className="text-text-2"><Time at={job.created_at} /></span> },
 ];
 
 export function JobTable({ jobs, empty }: { jobs: Rows<JobOut>; empty: ReactNode }) {
-  return <VirtualTable label="Jobs" rows={jobs.rows} columns={COLUMNS} keyOf={(job) => job.id} total={jobs.total} more={jobs.more} loadingMore={jobs.loadingMore} minWidth={1120} empty={empty} />;
+  return <VirtualTable label="Jobs" rows={jobs.rows} columns={COLUMNS} keyOf={(job) => job.id} total={jobs.total} more={jobs.more} loadingMore={jobs.loadingMore} minWidth={1190} empty={empty} />;
 }
