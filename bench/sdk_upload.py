@@ -21,5 +21,5 @@ for name in asked["names"]:
     started = time.perf_counter()
     done = upload_taskset(PlatformClient.from_settings(), name, tasks)
     seconds.append(time.perf_counter() - started)
-    assert done.tasks_created == len(tasks), done
+    assert done["tasks_created"] == len(tasks), done
 print(json.dumps(seconds))
