@@ -59,7 +59,7 @@ def caller_for_user(user: User, wanted_team: str | None) -> Caller:
 
 def user_with_password(email: str, password: str) -> User | None:
     """The active person with this e-mail and password. Takes as long for an unknown e-mail."""
-    user = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
+    user = User.objects.filter(email__iexact=email.strip()[:320], is_active=True).first()
     good = check_password(password, user.password if user else _unusable_hash())
     return user if user and good else None
 

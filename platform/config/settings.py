@@ -156,7 +156,9 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    # A defect is logged where it rose, with its trace; Django's second line about the reply says nothing more.
+    "filters": {"with_trace": {"()": "django.utils.log.CallbackFilter", "callback": lambda record: record.exc_info is not None}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("PROCTOR_LOG_LEVEL", "INFO")},
-    "loggers": {"django.request": {"level": "ERROR"}, "httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}, "daphne": {"level": "WARNING"}, "django.channels.server": {"level": "WARNING"}},
+    "loggers": {"django.request": {"level": "ERROR", "filters": ["with_trace"]}, "httpx": {"level": "WARNING"}, "httpcore": {"level": "WARNING"}, "daphne": {"level": "WARNING"}, "django.channels.server": {"level": "WARNING"}},
 }

@@ -64,5 +64,5 @@ def _parse(body: bytes) -> _Asked:
         return msgspec.json.decode(body, type=_Asked)
     except msgspec.ValidationError as error:
         raise invalid([problem("", f"must be a chat completions request with a model: {error}")]) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AppError("bad_json", 400, f"The body is not JSON: {error}") from None

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 
-from web.errors import invalid, problem
+from web.errors import AppError, invalid, problem
 
 
 def page_size(request: HttpRequest, default: int = 100) -> int:
@@ -27,7 +29,7 @@ def page_size(request: HttpRequest, default: int = 100) -> int:
 def offset(request: HttpRequest) -> int:
     """`offset` of HUD's pagers, 0 when absent or odd."""
     text = request.GET.get("offset", "")
-    return min(int(text), 10**9) if text.isdigit() and len(text) < 12 else 0
+    return min(int(text), 10**9) if text.isdecimal() and len(text) < 12 else 0
 
 
 def read_cursor(request: HttpRequest, length: int) -> list[Any] | None:
@@ -40,8 +42,38 @@ def read_cursor(request: HttpRequest, length: int) -> list[Any] | None:
     except (ValueError, binascii.Error):
         key = None
     if not isinstance(key, list) or len(key) != length:
-        raise invalid([problem("cursor", "must be the `next_cursor` of a page before", text)])
+        raise bad_cursor(text)
     return key
+
+
+def read_key(request: HttpRequest, *kinds: Callable[[Any], Any]) -> list[Any] | None:
+    """The same with each part as the kind that it must be (`whole`, `moment`, `identity`)."""
+    key = read_cursor(request, len(kinds))
+    try:
+        return [kind(part) for kind, part in zip(kinds, key, strict=True)] if key else None
+    except ValueError:
+        raise bad_cursor(request.GET["cursor"]) from None
+
+
+def whole(part: Any) -> int:
+    if not isinstance(part, int) or not 0 <= part < 2**31:
+        raise ValueError(part)
+    return part
+
+
+def moment(part: Any) -> datetime:
+    found = datetime.fromisoformat(str(part))
+    if found.tzinfo is None or not 1970 < found.year < 9000:
+        raise ValueError(part)
+    return found
+
+
+def identity(part: Any) -> uuid.UUID:
+    return uuid.UUID(str(part))
+
+
+def bad_cursor(text: str) -> AppError:
+    return invalid([problem("cursor", "must be the `next_cursor` of a page before", text)])
 
 
 def write_cursor(key: Sequence[Any]) -> str:

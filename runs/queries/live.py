@@ -30,13 +30,13 @@ def cursor_now() -> str:
 
 
 def read_cursor(text: object) -> datetime:
-    """A cursor that we made; anything else, also one in the future, means now."""
+    """A cursor that we made; anything else, also one in the future or before our time, means now."""
     now = timezone.now()
     try:
         time = datetime.fromisoformat(str(text))
     except ValueError:
         return now
-    return min(time, now) if time.tzinfo else now
+    return min(time, now) if time.tzinfo and time.year > 1970 else now
 
 
 def job_key(caller: Caller, wire_id: uuid.UUID) -> uuid.UUID | None:
