@@ -28,7 +28,7 @@ from runs.render import render_job, render_run, row_facts
 from tasksets.queries import resolve_reference
 from web.bodies import parse_body
 from web.crypto import sign
-from web.pages import page_body, page_size, read_cursor
+from web.pages import identity, moment, page_body, page_size, read_key, whole
 
 TICKET_S = 30
 
@@ -40,7 +40,7 @@ def query(name: str, kind: Any = OpenApiTypes.STR) -> OpenApiParameter:
 PAGE = [query("limit", OpenApiTypes.INT), query("cursor")]
 
 
-def whole(request: Request, caller: Caller, job_id: str) -> Response:
+def one_job(request: Request, caller: Caller, job_id: str) -> Response:
     job = job_queries.get_job(caller, job_id)
     return Response(render_job(job, job_queries.figures(job), job_queries.failures_of(job)))
 
@@ -56,7 +56,7 @@ def jobs(request: Request) -> Response:
     taskset_id = resolve_reference(caller, reference).taskset.id if reference else None
     found = job_queries.find_jobs(caller, taskset_id=taskset_id, archived=request.GET.get("archived") == "true", text=request.GET.get("q", ""), state=request.GET.get("state", ""))
     size = page_size(request._request)
-    rows = list(job_queries.after_job(found, read_cursor(request._request, 2))[: size + 1])
+    rows = list(job_queries.after_job(found, read_key(request._request, moment, identity))[: size + 1])
     shown = rows[:size]
     figures = job_queries.figures_of([job.id for job in shown])
     items = [render_job(job, figures.get(job.id, job_queries.JobFigures())) for job in shown]
@@ -88,7 +88,7 @@ def job(request: Request, job_id: str) -> Response:
     if request.method == "PATCH":
         change = parse_body(request._request, JobChange)
         job_actions.change_job(caller, job_queries.get_job(caller, job_id), name=change.name, archived=change.archived)
-    return whole(request, caller, job_id)
+    return one_job(request, caller, job_id)
 
 
 @extend_schema(request=None, responses=CancelOut)
@@ -138,7 +138,7 @@ def job_runs(request: Request, job_id: str) -> HttpResponse:
         if request.GET.get(name):
             rows = rows.filter(**{name: request.GET[name]})
     size = page_size(request._request)
-    found = list(run_queries.after_row(rows, read_cursor(request._request, 3))[: size + 1])
+    found = list(run_queries.after_row(rows, read_key(request._request, whole, whole, identity))[: size + 1])
     shown = found[:size]
     key = [shown[-1].task_index, shown[-1].repeat, str(shown[-1].id)] if len(found) > size else None
     return json_bytes(page_body([row_facts(run) for run in shown], key))
@@ -170,7 +170,7 @@ def run_steps(request: Request, run_id: str) -> HttpResponse:
 
 def number(request: Request, name: str) -> int:
     text = request.GET.get(name, "")
-    return int(text) if text.isdigit() and len(text) < 10 else 0
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
