@@ -18,13 +18,13 @@ from rest_framework.response import Response
 from accounts.authentication import signed_in
 from accounts.callers import Caller
 from proctor.wire.base import Page
-from proctor.wire.jobs import CancelOut, JobChange, JobIn, JobOut, JobPlanOut, Matrix, RunOut, RunRow, Steps, WorkersOut
+from proctor.wire.jobs import CancelOut, JobChange, JobIn, JobOut, JobPlanOut, LastJobs, Matrix, RunOut, RunRow, Steps, WorkersOut
 from proctor.wire.live import Ticket
 from runs.actions import jobs as job_actions
 from runs.queries import jobs as job_queries
 from runs.queries import live, platform, steps
 from runs.queries import runs as run_queries
-from runs.render import render_job, render_run, row_facts
+from runs.render import render_job, render_last_job, render_run, row_facts
 from tasksets.queries import resolve_reference
 from web.bodies import parse_body
 from web.crypto import sign
@@ -201,6 +201,15 @@ def ws_ticket(request: Request) -> Response:
     caller = signed_in(request, "read")
     ticket = sign("ws", {"n": uuid.uuid4().hex, "team": str(caller.team_id), "key": str(caller.key_id or ""), "user": str(caller.user_id or "")})
     return Response({"ticket": ticket, "expires_in_s": TICKET_S})
+
+
+@extend_schema(responses=LastJobs)
+@api_view(["GET"])
+def last_jobs(request: Request) -> Response:
+    found = job_queries.last_jobs(reads(request))
+    figures = job_queries.figures_of([job.id for job in found])
+    items = [render_last_job(job, figures.get(job.id, job_queries.JobFigures())) for job in found]
+    return Response({"items": items})
 
 
 @extend_schema(responses=WorkersOut)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from proctor.wire.jobs import Counts, FailureGroup, JobOut, RunOut, RunRow, TasksetRef
+from proctor.wire.jobs import Counts, FailureGroup, JobOut, LastJob, RunOut, RunRow, TasksetRef
 from runs.models import Job, Run
 from runs.outcomes import Tally
 from runs.queries.jobs import FailedAlike, JobFigures, text_of
@@ -22,6 +22,11 @@ def render_job(job: Job, figures: JobFigures, failures: list[FailedAlike] | None
         created_by=job.created_by, created_at=job.created_at, started_at=figures.started_at, ended_at=figures.ended_at, archived_at=job.archived_at,
         cancel_requested_at=job.cancel_requested_at, failures=[FailureGroup(**vars(group)) for group in failures or []],
     ).model_dump(mode="json")  # fmt: skip
+
+
+def render_last_job(job: Job, figures: JobFigures) -> dict[str, Any]:
+    last = LastJob(taskset_id=str(job.taskset_id), id=str(job.wire_id), name=name_of(job), mean_reward=figures.mean_reward, created_at=job.created_at)
+    return last.model_dump(mode="json")
 
 
 def name_of(job: Job) -> str:

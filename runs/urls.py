@@ -19,6 +19,7 @@ urlpatterns = [
     path("api/runs/<str:run_id>/log", api.run_log),
     path("api/blobs/<str:sha256>", api.blob),
     path("api/ws-ticket", api.ws_ticket),
+    path("api/last-jobs", api.last_jobs),
     path("api/workers", api.workers),
     path("v2/trace/job/<str:job_id>/enter", methods(POST=hud.enter_job)),
     path("v2/trace/<str:trace_id>/enter", methods(POST=hud.enter_run)),

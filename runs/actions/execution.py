@@ -3,8 +3,10 @@ that somebody else holds the run or it has ended, and the writer must stop (`Fen
 
 from __future__ import annotations
 
+import logging
 import uuid
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -19,6 +21,7 @@ from runs.models import ACTIVE, Attempt, Job, Run
 from runs.outcomes import count
 from web.live import hint_after_commit
 
+logger = logging.getLogger(__name__)
 LEASE_S = 30.0
 MAX_LOST = 3
 
@@ -71,7 +74,16 @@ def finish(run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
         if not updated:
             raise Fenced
         _end_attempt(run_id, attempt, outcome.status if counted.counted == "graded" else (failure_class or counted.counted), outcome)
+        if failure_class:
+            _log_failure(run_id, attempt, failure_class, blame, failure.message if failure else "the grade has no finite score")
         hint_after_commit()
+
+
+def _log_failure(run_id: uuid.UUID, attempt: int, failure_class: str, blame: str | None, message: str) -> None:
+    """One line once it is committed: the id that people see, and the first line of the cause, control characters escaped."""
+    wire_id = Run.objects.values_list("wire_id", flat=True).get(id=run_id)
+    line = message.partition("\n")[0][:300]
+    transaction.on_commit(partial(logger.warning, "run failed run=%s attempt=%s class=%s blame=%s cause=%r", wire_id, attempt, failure_class, blame, line), robust=True)
 
 
 def _kept(outcome: Outcome) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from accounts.callers import Caller
 from runs.models import ACTIVE, Job, Run
 from runs.outcomes import Tally, job_state
+from tasksets.models import Taskset
 from web.errors import not_found
 from web.ids import parse_uuid
 
@@ -65,6 +66,13 @@ def _in_state(state: str) -> Q:
         "queued": ~Q(started) & ~ended, "running": Q(started) & Q(pending), "cancelled": ended & stopped, "completed": ended & ~stopped,
     }  # fmt: skip
     return states.get(state, Q(pk__in=[]))
+
+
+def last_jobs(caller: Caller) -> list[Job]:
+    """The newest job of each taskset of the team."""
+    newest = Job.objects.filter(taskset=OuterRef("pk"), archived_at=None).order_by("-created_at").values("id")[:1]
+    ids = Taskset.objects.filter(team_id=caller.team_id, archived_at=None).annotate(newest=Subquery(newest)).values("newest")
+    return list(Job.objects.filter(id__in=ids))
 
 
 def after_job(jobs: QuerySet[Job], key: Sequence[Any] | None) -> QuerySet[Job]:

@@ -157,6 +157,15 @@ def test_jobs_are_found_by_their_state(ada, ada_key, client_for):
         assert [(item["id"], item["state"]) for item in found] == [(str(job.wire_id), state)]
 
 
+def test_each_taskset_tells_its_newest_job(ada, ada_key, cy_key, client_for):
+    a_job(ada)
+    newest = a_job(ada)
+    Run.objects.filter(job=newest).update(state="completed", counted="graded", reward=0.5)
+    items = client_for(ada_key).get("/api/last-jobs").json()["items"]
+    assert [(item["id"], item["mean_reward"]) for item in items] == [(str(newest.wire_id), 0.5)]
+    assert client_for(cy_key).get("/api/last-jobs").json()["items"] == []
+
+
 def test_another_teams_objects_answer_as_if_they_were_not_there(ada, cy_key, client_for):
     job = a_job(ada)
     run = Run.objects.filter(job=job).first()

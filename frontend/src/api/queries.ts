@@ -6,6 +6,7 @@ import type {
   EnvironmentVersionOut,
   JobOut,
   KeyOut,
+  LastJobs,
   Me,
   ModelEndpointOut,
   Page,
@@ -68,4 +69,6 @@ export const environmentVersionQuery = (ref: string, number: number) =>
 
 export const modelsQuery = () => pages<ModelEndpointOut>(["models"], "/api/models");
 export const keysQuery = () => pages<KeyOut>(["keys"], "/api/keys");
+export const lastJobsQuery = queryOptions({ queryKey: ["last-jobs"], queryFn: () => api<LastJobs>("/api/last-jobs"), staleTime: 10_000 });
+
 export const workersQuery = queryOptions({ queryKey: ["workers"], queryFn: () => api<{ items: WorkerOut[] }>("/api/workers"), refetchInterval: 10_000 });

@@ -14,6 +14,7 @@ export type FailureGroup = Wire["FailureGroup"];
 export type JobChange = Wire["JobChange"];
 export type JobIn = Wire["JobIn"];
 export type JobOut = Wire["JobOut"];
+export type LastJobs = Wire["LastJobs"];
 export type KeyIn = Wire["KeyIn"];
 export type KeyMade = Wire["KeyMade"];
 export type KeyOut = Wire["KeyOut"];

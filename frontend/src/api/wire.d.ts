@@ -868,7 +868,10 @@ export interface components {
             /** Scopes */
             scopes: ("read" | "write" | "run" | "admin")[];
         };
-        /** LastJob */
+        /**
+         * LastJob
+         * @description The newest job of a taskset.
+         */
         LastJob: {
             /**
              * Created At
@@ -881,6 +884,16 @@ export interface components {
             mean_reward: number | null;
             /** Name */
             name: string;
+            /** Taskset Id */
+            taskset_id: string;
+        };
+        /**
+         * LastJobs
+         * @description `GET /api/last-jobs`: one for each taskset that has any.
+         */
+        LastJobs: {
+            /** Items */
+            items: components["schemas"]["LastJob"][];
         };
         /**
          * Mapping
@@ -1740,8 +1753,6 @@ export interface components {
             head: components["schemas"]["VersionOut"] | null;
             /** Id */
             id: string;
-            /** @default null */
-            last_job: components["schemas"]["LastJob"] | null;
             /**
              * Name
              * @description The handle.

@@ -4,6 +4,7 @@ import { Link } from "react-router";
 import { jobsQuery, keysQuery, meQuery, tasksetsQuery, workersQuery } from "../api/queries";
 import type { JobOut, TasksetOut } from "../api/types";
 import { JobState, JobTags } from "../runs/JobTable";
+import { LastMean } from "../tasksets/lastJob";
 import { Command } from "../ui/Copy";
 import { ABSENT, count, plural, reward } from "../ui/formats";
 import { Icon } from "../ui/Icon";
@@ -236,7 +237,7 @@ function Tasksets({ sets }: { sets: Rows<TasksetOut> }) {
                   <span className="block truncate font-medium">{set.title}</span>
                   <span className="text-11 text-text-3">{set.head ? `${plural(set.head.task_count, "task")}, v${set.head.number}` : "nothing uploaded yet"}</span>
                 </span>
-                <Gauge value={set.last_job?.mean_reward ?? null} why="no job yet" />
+                <LastMean taskset={set.id} />
               </Link>
             </li>
           ))}

@@ -7,13 +7,13 @@ import { ABSENT, count } from "../ui/formats";
 import { Icon } from "../ui/Icon";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { PageHead } from "../ui/Page";
-import { Gauge } from "../ui/Reward";
 import { Search } from "../ui/Search";
 import { Time } from "../ui/Time";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { LastMean, useLastJob } from "./lastJob";
 import { UploadDialog } from "./UploadDialog";
 
 const COLUMNS: Column<TasksetOut>[] = [
@@ -30,21 +30,20 @@ const COLUMNS: Column<TasksetOut>[] = [
   { name: "Head", width: 80, className: "on-phone", cell: (set) => (set.head ? <span className="tag">v{set.head.number}</span> : <span title="nothing uploaded yet">{ABSENT}</span>) },
   { name: "Tasks", width: 90, className: "num", cell: (set) => (set.head ? count(set.head.task_count) : "0") },
   { name: "Environments", width: 220, cell: (set) => <span className="text-text-2">{set.environments.join(", ") || ABSENT}</span> },
-  {
-    name: "Last job",
-    width: 220,
-    cell: (set) =>
-      set.last_job ? (
-        <Link className="plain text-text-2" to={`/jobs/${set.last_job.id}`}>
-          {set.last_job.name}
-        </Link>
-      ) : (
-        <span title="no job yet">{ABSENT}</span>
-      ),
-  },
-  { name: "Mean", width: 90, cell: (set) => <Gauge value={set.last_job?.mean_reward ?? null} why={set.last_job ? "no graded run" : "no job yet"} /> },
+  { name: "Last job", width: 220, cell: (set) => <LastJobLink taskset={set.id} /> },
+  { name: "Mean", width: 90, cell: (set) => <LastMean taskset={set.id} /> },
   { name: "Changed", width: 160, className: "num on-phone wide", cell: (set) => <span className="text-text-2"><Time at={set.changed_at} /></span> },
 ];
+
+function LastJobLink({ taskset }: { taskset: string }) {
+  const last = useLastJob(taskset);
+  if (!last) return <span title="no job yet">{ABSENT}</span>;
+  return (
+    <Link className="plain text-text-2" to={`/jobs/${last.id}`}>
+      {last.name}
+    </Link>
+  );
+}
 
 export default function Tasksets() {
   const [params, setParams] = useSearchParams();

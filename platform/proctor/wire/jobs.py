@@ -220,5 +220,21 @@ class WorkersOut(WireOut):
     items: list[WorkerOut]
 
 
+class LastJob(WireOut):
+    """The newest job of a taskset."""
+
+    taskset_id: str
+    id: str
+    name: str
+    mean_reward: float | None
+    created_at: datetime
+
+
+class LastJobs(WireOut):
+    """`GET /api/last-jobs`: one for each taskset that has any."""
+
+    items: list[LastJob]
+
+
 class CancelOut(WireOut):
     cancelled: int = Field(description="Runs that were not terminal and are now ended or asked to end.")

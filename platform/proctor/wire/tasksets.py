@@ -45,14 +45,6 @@ class TasksetOut(WireOut):
     changed_at: datetime
     archived_at: datetime | None
     purged_at: datetime | None = Field(default=None, description="Since then only its versions' numbers, digests and counts are left.")
-    last_job: "LastJob | None" = None
-
-
-class LastJob(WireOut):
-    id: str
-    name: str
-    mean_reward: float | None
-    created_at: datetime
 
 
 class TaskRow(WireOut):
