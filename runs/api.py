@@ -206,7 +206,7 @@ def ws_ticket(request: Request) -> Response:
 @extend_schema(responses=LastJobs)
 @api_view(["GET"])
 def last_jobs(request: Request) -> Response:
-    found = job_queries.last_jobs(reads(request))
+    found = job_queries.last_jobs(signed_in(request, "read"))
     figures = job_queries.figures_of([job.id for job in found])
     items = [render_last_job(job, figures.get(job.id, job_queries.JobFigures())) for job in found]
     return Response({"items": items})
