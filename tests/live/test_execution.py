@@ -333,3 +333,13 @@ def test_one_of_two_schedulers_leads_until_its_lease_runs_out(ada: Caller, two_w
     assert second.turn() == scheduler.POLL_S
     assert Lease.objects.get(name="scheduler").owner == "two"
     assert len(sent) == 3, "what was dispatched is not sent again by the new leader"
+
+
+def test_a_failure_is_logged_once_with_its_party_and_in_one_line(claimed: Any, caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any) -> None:
+    run = claimed()
+    failure = Failure("setup", "environment", "no\x1b[31m licence\nSECRET output of the container")
+    caplog.clear()
+    with caplog.at_level("WARNING", "runs.actions.execution"), django_capture_on_commit_callbacks(execute=True):
+        execution.finish(run.id, run.attempt, Outcome(status="error", failure=failure))
+    [line] = [record.getMessage() for record in caplog.records if record.name == "runs.actions.execution"]
+    assert line == f"run failed run={run.wire_id} attempt=1 class=setup blame=environment cause='no\\x1b[31m licence'"
