@@ -132,6 +132,7 @@ async def test_an_image_in_the_prompt_reaches_the_model_as_an_image():
         (Reply('{"choices": [{"message": {"content": 5}}]}'), "model_reply", "without a message"),
         (Reply("[]"), "model_reply", "no chat completion"),
         (Reply(""), "model_reply", "(empty)"),
+        (Reply('{"choices": ' + "[" * 3000 + "]" * 3000 + "}"), "model_reply", "no chat completion"),
     ],
 )
 async def test_a_failing_model_is_the_providers_fault_and_the_run_has_no_grade(reply, failure_class, words):
@@ -154,6 +155,15 @@ async def test_a_slow_model_is_timed_out_by_its_own_deadline():
     with fake_model(Reply("", silent=True)) as model:
         outcome, _, _ = await run(model, deadlines=Deadlines(model_call_s=0.2))
     assert (outcome.failure.failure_class, outcome.failure.blame) == ("model_timeout", "provider")
+
+
+@pytest.mark.parametrize("first", [Reply("", silent=True), fails(429, retry_after="60")])
+async def test_a_model_that_never_answered_is_no_zero_of_the_agent(first):
+    with fake_model(first) as model:
+        outcome, _, _ = await run(model, timeout_seconds=0.3)
+    assert (outcome.status, outcome.stop_reason, outcome.evaluation_text) == ("error", "timeout", None)
+    assert (outcome.failure.failure_class, outcome.failure.blame) == ("model_timeout", "provider")
+    assert outcome.failure.message == "Model 'stub-1' did not answer once within the 0.3 s that the agent had."
 
 
 async def test_an_agent_out_of_time_in_a_model_call_is_graded_on_the_text_it_had():

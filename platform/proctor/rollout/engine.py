@@ -215,6 +215,9 @@ class _Rollout:
             await asyncio.gather(working, return_exceptions=True)
         self.agent_run.stop_reason = "timeout"
         self.recorder.add("system", error=f"agent timed out after {within_s:g}s")
+        if self.agent_run.unanswered:
+            model = self.plan.model.model if self.plan.model else ""
+            raise RolloutFailed("model_timeout", f"Model {model!r} did not answer once within the {within_s:g} s that the agent had.")
 
     def _agent_seconds(self) -> float:
         """What the deadlines leave for the agent, and what its own configuration asks for."""

@@ -18,8 +18,8 @@ def prompt_messages(frame: str) -> list[dict[str, Any]]:
     """The prompt as `{role, content: MCP block}` messages: a text is one user message, a list of turns one message per block.
     Roles other than `assistant` become `user`, as in the HUD client. Empty when the frame has no prompt."""
     try:
-        prompt = msgspec.json.decode(frame).get("prompt")
-    except msgspec.MsgspecError as error:
+        prompt = msgspec.json.decode(frame, type=dict[str, Any]).get("prompt")
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise RolloutFailed("environment_protocol", f"The start frame cannot be read: {error}") from error
     if prompt is None:
         return []
@@ -44,8 +44,11 @@ def _block(block: Any) -> dict[str, Any]:
 
 def grade_problem(frame: str) -> str | None:
     """Why this is no grade; None when `score` is a finite number and `isError` not true. Looks at nothing else."""
-    grade = msgspec.json.decode(frame, type=dict[str, msgspec.Raw])
-    seen = {key: json.loads(bytes(grade[key])) for key in ("score", "isError", "content") if key in grade}
+    try:
+        grade = msgspec.json.decode(frame, type=dict[str, msgspec.Raw])
+        seen = {key: json.loads(bytes(grade[key])) for key in ("score", "isError", "content") if key in grade}
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return f"The grade cannot be read: {error}"
     if seen.get("isError") is True:
         return f"The grader reported an error: {seen.get('content') or 'without a message'}"
     score = seen.get("score")

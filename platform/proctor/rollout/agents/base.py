@@ -37,6 +37,8 @@ class AgentRun:
     """`{role, content: MCP block}` messages."""
     answer: str | None = None
     """The best answer so far: graded also when time runs out."""
+    unanswered: bool = False
+    """The agent waits for a first word of its model: when time runs out now, there is nothing of the agent's to grade."""
     stop_reason: str = "done"
     usage: Usage = field(default_factory=Usage)
 

@@ -109,7 +109,7 @@ class ChatClient:
             choice = reply["choices"][0]
             message, usage = choice["message"], reply.get("usage")
             text = body.decode()
-        except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, AttributeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, LookupError, TypeError, AttributeError) as error:
             raise self._failed("model_reply", f"sent no chat completion: {self._shown(body)}") from error
         if not isinstance(message, dict) or not isinstance(message.get("content"), str | list | None):
             raise self._failed("model_reply", f"sent a completion without a message: {self._shown(body)}")

@@ -76,7 +76,9 @@ class OpenAICompatibleAgent:
         """One model call, recorded."""
         started_at = now()
         await run.report.phase("waiting_model")
+        run.unanswered = run.answer is None
         reply = await chat.complete(self._request(run, tools))
+        run.unanswered = False
         await run.report.phase("running")
         calls = read_calls(reply.message)
         self._messages.append(_history(reply.message, calls))

@@ -133,7 +133,7 @@ class ControlSession:
         result = await self._call("hello", "{}")
         try:
             said = _hello_decoder.decode(result)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise broken(f"hello was answered with something else ({error})", result.encode()) from error
         capabilities = [Capability(b.name, b.protocol, b.url, b.params) for b in said.bindings]
         self.manifest = Manifest(said.session_id, said.env.name, said.env.version, capabilities)
@@ -215,7 +215,7 @@ class ControlSession:
         try:
             reply = _reply_decoder.decode(frame)
             result = bytes(reply.result).decode()
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             if not self._deliver_not_finite(frame):
                 raise broken(f"a line is not a JSON-RPC reply ({error})", frame) from error
             return
@@ -238,7 +238,7 @@ class ControlSession:
         """Python environments write NaN and Infinity, which JSON has not: such a reply is the fault of the code behind the call."""
         try:
             loose = json.loads(frame)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         call_id = loose.get("id") if isinstance(loose, dict) else None
         answer = self._waiting.get(call_id) if isinstance(call_id, int) else None
