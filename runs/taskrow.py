@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+LARGEST = 1e9
+
 
 @dataclass(frozen=True)
 class TaskFacts:
@@ -61,7 +63,8 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def _positive(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+    """Bounded, so that what nobody has (1e308 processors, a number of 400 digits) is still a number, for the engine to refuse."""
+    return float(min(value, LARGEST)) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
 
 
 def _whole(value: object) -> int | None:

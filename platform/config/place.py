@@ -1,6 +1,6 @@
 """Where this instance keeps its data, and the secrets made once in it.
 
-The data folder holds the SQLite file, blobs, sockets and three 0600 secrets: Django's key, the key that encrypts stored
+The data folder, its owner's alone, holds the SQLite file, blobs, sockets and three 0600 secrets: Django's key, the key that encrypts stored
 secrets, and the instance id that labels everything made on a Docker engine. May import only the standard library.
 """
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def data_folder() -> Path:
     folder = Path(os.environ.get("PROCTOR_DATA") or ROOT / "data").resolve()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 

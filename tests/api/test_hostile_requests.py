@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import stat
 
 import pytest
 
+from config import place
 from gateway.actions import endpoint_from_text
 from runs.models import Run
 from runs.queries import live
@@ -74,3 +76,8 @@ def test_a_model_that_is_down_is_logged_once(ada, ada_key, client_for, caplog):
         reply = client_for(ada_key).post("/gateway/chat/completions", '{"model": "gpt-5"}', content_type="application/json")
     assert reply.status_code == 502
     assert [record.name for record in caplog.records] == ["gateway.forward"]
+
+
+def test_a_new_data_folder_is_its_owners_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("PROCTOR_DATA", str(tmp_path / "data"))
+    assert stat.S_IMODE(place.data_folder().stat().st_mode) == 0o700

@@ -44,6 +44,13 @@ async def test_a_container_carries_our_labels_limits_and_no_privileges(engine, s
     assert await engine.list_ours(instance) == []
 
 
+async def test_next_to_no_processor_is_not_all_of_them(engine, sample_image, labels):
+    sandbox = await engine.start(SandboxSpec("docker", image=sample_image, cpu=1e-300), labels)
+    shown = await engine._control.containers.container(sandbox.container_id).show()
+    assert shown["HostConfig"]["NanoCpus"] == 10_000_000
+    assert await sandbox.remove()
+
+
 async def test_without_a_bridge_of_this_machine_a_port_is_published_on_loopback_only(sample_image, labels):
     async with DockerEngine(own_network=False) as engine:
         sandbox = await engine.start(SandboxSpec("docker", image=sample_image), labels)
@@ -67,9 +74,10 @@ async def test_a_missing_image_is_the_environments_fault_and_names_it(engine, la
     assert "no-such-image:1" in caught.value.failure.message
 
 
-async def test_limits_that_the_engine_refuses_are_the_environments_fault(engine, sample_image, labels):
+@pytest.mark.parametrize("cpu", [10_000, 1e9])
+async def test_limits_that_the_engine_refuses_are_the_environments_fault(engine, sample_image, labels, cpu):
     with pytest.raises(RolloutFailed) as caught:
-        await engine.start(SandboxSpec("docker", image=sample_image, cpu=10_000), labels)
+        await engine.start(SandboxSpec("docker", image=sample_image, cpu=cpu), labels)
     assert (caught.value.failure.failure_class, caught.value.failure.blame) == ("environment_start", "environment")
     assert "CPUs" in caught.value.failure.message
 

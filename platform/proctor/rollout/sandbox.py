@@ -329,7 +329,7 @@ def _container_config(spec: SandboxSpec, labels: Mapping[str, str], network: _Ne
         "PidsLimit": spec.pids,
         "Memory": spec.memory_mb * 1024 * 1024,
         "MemorySwap": spec.memory_mb * 1024 * 1024,
-        "NanoCpus": int(spec.cpu * 1_000_000_000),
+        "NanoCpus": max(10_000_000, int(spec.cpu * 1_000_000_000)),  # the least there is; 0 would mean no limit
         "Init": True,
         "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
         "RestartPolicy": {"Name": "no"},
