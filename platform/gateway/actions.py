@@ -38,7 +38,7 @@ def create_endpoint(
             endpoint = ModelEndpoint.objects.create(
                 team_id=caller.team_id, pattern=pattern, base_url=base_url.rstrip("/"), api_key_encrypted=encrypt(api_key) if api_key else "",
                 headers_encrypted=encrypt_map(headers) if headers else "", header_names=sorted(headers),
-                by_instance_admin=caller.is_instance_admin, created_by=caller.label,
+                by_instance_admin=may_lead_inside(caller), created_by=caller.label,
             )  # fmt: skip
             audit(
                 caller,
@@ -78,12 +78,17 @@ def _pattern_problems(pattern: str) -> list[Problem]:
     return [] if good else [problem("pattern", "must be 1-200 printable characters without white space at the ends", pattern)]
 
 
+def may_lead_inside(caller: Caller) -> bool:
+    """Only an instance admin with the whole of their rights: a key of theirs without the admin scope may not."""
+    return caller.is_instance_admin and "admin" in caller.scopes
+
+
 def _url_problems(caller: Caller, base_url: str) -> list[Problem]:
     """The URL's text is shown back only when it holds no password."""
     rule = url_problem(base_url)
     if rule is not None:
         return [problem("base_url", rule)]
-    if not caller.is_instance_admin and leads_inside(base_url):
+    if not may_lead_inside(caller) and leads_inside(base_url):
         return [problem("base_url", ADMIN_RULE, base_url)]
     return []
 

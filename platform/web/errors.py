@@ -99,7 +99,7 @@ def as_app_error(error: BaseException) -> AppError | None:
 
 def _of_drf(error: drf.APIException) -> AppError:
     if isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed):
-        return unauthorized(str(error.detail))
+        return unauthorized("Sign in, or send an API key as 'Authorization: Bearer <key>'")
     code = error.default_code if isinstance(error.default_code, str) else "error"
     return AppError(code, error.status_code, str(error.detail))
 

@@ -11,6 +11,7 @@ import uuid
 from django.db import models
 
 from accounts.models import Team
+from web.fields import OrderedJson
 
 
 class Upload(models.Model):
@@ -55,8 +56,8 @@ class Import(models.Model):
     status = models.CharField(max_length=12, default="ready")
     auto = models.BooleanField(default=False)
     columns = models.JSONField(default=list)
-    guess = models.JSONField(default=dict)
-    mapping = models.JSONField(null=True)
+    guess = OrderedJson(default=dict)
+    mapping = OrderedJson(null=True)
     rows_total = models.PositiveIntegerField(null=True)
     rows_good = models.PositiveIntegerField(null=True)
     errors_total = models.PositiveIntegerField(null=True)
@@ -111,7 +112,7 @@ class SavedMapping(models.Model):
     """The mapping last used for a taskset, offered for the next file with the same columns."""
 
     taskset = models.OneToOneField("tasksets.Taskset", models.CASCADE, related_name="saved_mapping")
-    mapping = models.JSONField()
+    mapping = OrderedJson()
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
