@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
 
 class OrderedJson(models.TextField):  # type: ignore[type-arg]
     """JSON values, kept as text. Not for queries inside the value."""
+
+    if TYPE_CHECKING:  # what django-stubs reads
+        _pyi_private_set_type: Any
+        _pyi_private_get_type: Any
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
         return None if value is None else json.loads(value)

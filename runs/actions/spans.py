@@ -30,6 +30,9 @@ INDEX_COLUMNS = (
 INSERT_INDEX = f"INSERT INTO runs_spanindex ({', '.join(INDEX_COLUMNS)}) VALUES ({', '.join(['%s'] * len(INDEX_COLUMNS))})"  # noqa: S608
 
 
+COPY_INDEX = f"COPY runs_spanindex ({', '.join(INDEX_COLUMNS)}) FROM STDIN"
+
+
 class Fenced(Exception):
     """Somebody else holds this run now (or it ended): the writer must stop."""
 
@@ -115,8 +118,7 @@ def moment(value: datetime | None) -> Any:
 def _write(run: Run, attempt: int, new: list[ParsedSpan], prepared: Prepared) -> None:
     bodies = prepared.bodies if len(new) == len(prepared.spans) else [pack(chunk) for chunk in chunks(new)]
     seq = run.last_seq + 1
-    with connection.cursor() as cursor:
-        cursor.executemany(INSERT_INDEX, [_index_row(run.id, attempt, seq + offset, span) for offset, span in enumerate(new)])
+    _insert_index([_index_row(run.id, attempt, seq + offset, span) for offset, span in enumerate(new)])
     segments = []
     for chunk, body in zip(chunks(new), bodies, strict=True):
         segments.append(SpanSegment(run_id=run.id, attempt=attempt, first_seq=seq, count=len(chunk), body=body))
@@ -126,6 +128,17 @@ def _write(run: Run, attempt: int, new: list[ParsedSpan], prepared: Prepared) ->
     if uses:
         BlobUse.objects.bulk_create(uses, ignore_conflicts=True)
     _add_totals(run, attempt, new)
+
+
+def _insert_index(rows: list[tuple[Any, ...]]) -> None:
+    """PostgreSQL takes a hundred rows by COPY in a fraction of the time of as many statements."""
+    with connection.cursor() as cursor:
+        if connection.vendor != "postgresql":
+            cursor.executemany(INSERT_INDEX, rows)
+            return
+        with cursor.copy(COPY_INDEX) as copy:
+            for row in rows:
+                copy.write_row(row)
 
 
 def _index_row(run_id: uuid.UUID, attempt: int, seq: int, span: ParsedSpan) -> tuple[Any, ...]:
