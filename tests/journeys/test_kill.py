@@ -29,13 +29,14 @@ def prompt_of(body: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def outside() -> Iterator[Tally]:
+def outside(kind: str) -> Iterator[Tally]:
+    """One for each kind of instance: their tallies are held against different databases."""
     with tally() as kept:
         yield kept
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[FakeModel]:
+def model(kind: str) -> Iterator[FakeModel]:
     with fake_model(repeat_slowly) as model:
         yield model
 
