@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password, make_password
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.callers import SCOPES_OF_ROLE, Caller
@@ -28,16 +28,20 @@ def caller_for_key(text: str) -> Caller:
     if text.startswith("rt_"):
         return _caller_for_run_token(text)
     now = timezone.now()
-    key = ApiKey.objects.select_related("user").filter(sha256=hash_key(text), revoked_at=None).filter(Q(expires_at=None) | Q(expires_at__gt=now)).first()
-    if key is None or not key.user.is_active:
+    member = Q(user__is_active=True, user__memberships__team_id=F("team_id"))
+    keys = ApiKey.objects.filter(member, Q(expires_at=None) | Q(expires_at__gt=now), sha256=hash_key(text), revoked_at=None)
+    found = next(iter(keys.values_list(*_KEY_FACTS)[:1]), None)
+    if found is None:
         raise unauthorized(BAD_KEY)
-    membership = Membership.objects.filter(team_id=key.team_id, user_id=key.user_id).first()
-    if membership is None:
-        raise unauthorized(BAD_KEY)
-    if key.last_used_at is None or key.last_used_at < now - timedelta(minutes=1):
-        ApiKey.objects.filter(id=key.id).update(last_used_at=now)
-    scopes = frozenset(key.scopes) & SCOPES_OF_ROLE.get(membership.role, frozenset())
-    return Caller(key.team_id, key.user_id, f"key {key.name}", scopes, membership.role, key.user.is_instance_admin, key.id)
+    key_id, team_id, user_id, name, given, last_used_at, is_instance_admin, role = found
+    if last_used_at is None or last_used_at < now - timedelta(minutes=1):
+        ApiKey.objects.filter(id=key_id).update(last_used_at=now)
+    scopes = frozenset(given) & SCOPES_OF_ROLE.get(role, frozenset())
+    return Caller(team_id, user_id, f"key {name}", scopes, role, is_instance_admin, key_id)
+
+
+_KEY_FACTS = ("id", "team_id", "user_id", "name", "scopes", "last_used_at", "user__is_instance_admin", "user__memberships__role")
+"""One statement says who asks: this is on the way of every request with a key."""
 
 
 def _caller_for_run_token(text: str) -> Caller:

@@ -29,7 +29,6 @@ INDEX_COLUMNS = (
 )  # fmt: skip
 INSERT_INDEX = f"INSERT INTO runs_spanindex ({', '.join(INDEX_COLUMNS)}) VALUES ({', '.join(['%s'] * len(INDEX_COLUMNS))})"  # noqa: S608
 
-
 COPY_INDEX = f"COPY runs_spanindex ({', '.join(INDEX_COLUMNS)}) FROM STDIN"
 
 
