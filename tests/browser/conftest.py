@@ -33,7 +33,7 @@ def built_page() -> None:
     subprocess.run([str(ROOT / "scripts" / "page")], check=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(built_page: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder: Path = tmp_path_factory.mktemp("browser")
     with running(folder, PROCTOR_SANDBOX="subprocess", PROCTOR_SAMPLE="1", PROCTOR_SLOTS="2") as server:
@@ -41,8 +41,9 @@ def server(built_page: None, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not for the session: while Playwright's loop runs in this thread, no async test can."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=os.environ.get("PROCTOR_CHROMIUM", "/usr/bin/chromium"), args=ARGUMENTS)
         yield browser
