@@ -17,7 +17,7 @@ from bench.floor import read_floor_s, read_k
 from bench.lines import Line, line
 from bench.support import KEY, ROOT, Bench, Proctor, ensure_taskset, run_hud
 
-TASKS, REPEAT = 10_000, 9
+TASKS, REPEAT = 10_000, 21
 KEPT_HEADERS = ("content-type", "content-encoding", "etag", "vary", "cache-control")
 
 

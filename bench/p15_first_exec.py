@@ -20,11 +20,11 @@ START_PAGE_MS = 223
 
 
 def measure(bench: Bench) -> Iterator[Line]:
-    client, image = prepare(bench.server("postgres"))
+    client, request = prepare(bench.server("postgres"))
     run_job(client, runs=1, concurrency=1)
     values, lives = [], []
     for _ in range(REPEAT):
-        lives += run_floor(image, floor_task(), concurrency=1, total=1)[1]
+        lives += run_floor(request, floor_task(), concurrency=1, total=1)[1]
         time.sleep(0.3)
         began = time.time()
         run = run_job(client, runs=1, concurrency=1)[1][0]
