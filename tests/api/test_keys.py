@@ -1,6 +1,7 @@
 """Who a key stands for: its own team's role, also for people in several teams; expired and revoked ones are nobody."""
 
 import pytest
+
 from accounts import actions
 from accounts.models import ApiKey
 from accounts.queries import caller_for_key, find_keys
