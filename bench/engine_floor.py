@@ -7,6 +7,7 @@ words in which the product asks for its own (image, limits, network, init), whic
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 import uuid
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiodocker
+from aiodocker.exceptions import DockerError
 
 from bench.control import connect
 
@@ -88,7 +90,8 @@ async def rollouts(request: dict[str, Any], task: Task, *, concurrency: int, tot
 
 async def remove_left(docker: aiodocker.Docker) -> None:
     for container in await docker.containers.list(all=True, filters=json.dumps({"label": [LABEL]})):
-        await container.delete(force=True)
+        with contextlib.suppress(DockerError):  # an interrupted rollout removes its own, too
+            await container.delete(force=True)
 
 
 def run_floor(request: dict[str, Any], task: Task, *, concurrency: int, total: int) -> tuple[float, list[Life]]:
