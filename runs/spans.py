@@ -253,9 +253,3 @@ def _cut(holder: dict[str, Any]) -> Media | None:
     holder.clear()
     holder.update(type="blob", kind=kind, sha256=media.sha256, mime_type=media.mime_type, size_bytes=len(body))
     return media
-
-
-def segment_lines(body: bytes) -> list[bytes]:
-    return body.split(b"\n")
-
-

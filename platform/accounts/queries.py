@@ -107,9 +107,6 @@ def find_keys(caller: Caller) -> QuerySet[ApiKey]:
     return ApiKey.objects.select_related("user").filter(team_id=caller.team_id).order_by("-created_at")
 
 
-def get_team(team_id: uuid.UUID) -> Team:
-    return Team.objects.get(id=team_id)
-
 
 def oldest_team() -> Team | None:
     """The team of the first boot, which owns the shipped sample."""

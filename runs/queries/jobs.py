@@ -138,9 +138,3 @@ def text_of(run: Run) -> str:
         return run.task_text
     text = run.content_row.text if run.content_row else ""
     return text if isinstance(text, str) else bytes(text).decode()
-
-
-def has_open_jobs(caller: Caller) -> int:
-    return Run.objects.filter(team_id=caller.team_id, state__in=["queued", *ACTIVE]).values("job_id").distinct().count()
-
-
