@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
-from bench.engine_floor import Task, request_like
+from bench.engine_floor import Task
 from bench.support import ROOT, Client, Proctor
 
 SAMPLE = ROOT / "platform/proctor/samples/gsm8k/tasks.jsonl"
@@ -26,24 +24,17 @@ def floor_task() -> Task:
     return Task(row["id"], row["args"])
 
 
-def prepare(server: Proctor) -> tuple[Client, dict[str, Any]]:
-    """A taskset of one task, and the request by which the floor gets containers like those of its runs."""
+def prepare(server: Proctor) -> tuple[Client, str]:
+    """A taskset of one task; returns the image that its runs get, once the worker has it."""
     client, row = server.client(), sample_task()
     item = {"name": "only", "env": {"name": row["env"]}, "task_id": row["id"], "args": row["args"]}
     client.post("/v2/tasks/upload", {"taskset_name": TASKSET, "tasks": [item]})
-    wait_for_image(client, row["env"])
-    instance = (server.data / "instance-id").read_text().strip()
-    with ThreadPoolExecutor(1) as aside:
-        request = aside.submit(asyncio.run, asyncio.wait_for(request_like(instance), 120))
-        run_job(client, runs=8, concurrency=8)
-        return client, request.result()
-
-
-def wait_for_image(client: Client, env: str) -> None:
     until = time.monotonic() + 120
     while time.monotonic() < until:
-        if any(found["name"] == env and found["ready"] and found["ready"]["image"] for found in client.get("/api/environments")["items"]):
-            return
+        found = [env for env in client.get("/api/environments")["items"] if env["name"] == row["env"]]
+        image = found[0]["ready"]["image"] if found and found[0]["ready"] else None
+        if image:
+            return client, image
         time.sleep(0.2)
     raise TimeoutError("the sample's environment has no image; is a Docker engine there?")
 

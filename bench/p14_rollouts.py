@@ -15,12 +15,12 @@ CONCURRENCY, TOTAL, SHARE = 8, 24, 0.85
 
 def measure(bench: Bench) -> Iterator[Line]:
     for db in ("postgres", "sqlite"):
-        client, request = prepare(bench.server(db))
-        run_floor(request, floor_task(), concurrency=CONCURRENCY, total=CONCURRENCY)
+        client, image = prepare(bench.server(db))
+        run_floor(image, floor_task(), concurrency=CONCURRENCY, total=CONCURRENCY)
         run_job(client, runs=CONCURRENCY, concurrency=CONCURRENCY)
         values, floor = [], []
         for _ in range(REPEAT):
-            floor.append(TOTAL / run_floor(request, floor_task(), concurrency=CONCURRENCY, total=TOTAL)[0])
+            floor.append(TOTAL / run_floor(image, floor_task(), concurrency=CONCURRENCY, total=TOTAL)[0])
             values.append(TOTAL / run_job(client, runs=TOTAL, concurrency=CONCURRENCY)[0])
         what = f"rollouts/s at concurrency {CONCURRENCY}, {TOTAL} at a time; must: {SHARE} of the bare engine"
         yield line("P14", what, db=db, values=values, unit="rollouts/s", must=SHARE * statistics.median(floor), floor_values=floor)

@@ -14,10 +14,10 @@ RUNS, CONCURRENCY = 64, 8
 
 
 def measure(bench: Bench) -> Iterator[Line]:
-    client, request = prepare(bench.server("postgres"))
+    client, image = prepare(bench.server("postgres"))
     values, floor = [], []
     for _ in range(REPEAT):
-        floor.append(run_floor(request, floor_task(), concurrency=CONCURRENCY, total=RUNS)[0])
+        floor.append(run_floor(image, floor_task(), concurrency=CONCURRENCY, total=RUNS)[0])
         values.append(run_job(client, runs=RUNS, concurrency=RUNS)[0])
     what = f"{RUNS} rollouts asked at once, all graded; must: 1.2x of the bare engine at concurrency {CONCURRENCY}"
     yield line("P16", what, db="postgres", values=values, unit="s", must=1.2 * statistics.median(floor), floor_values=floor)
