@@ -38,9 +38,7 @@ export const routes: RouteObject[] = [
     children: [
       { index: true, element: <Home /> },
       { path: "tasksets", element: <Tasksets /> },
-      { path: "tasksets/:ref", element: <Taskset tab="tasks" /> },
-      { path: "tasksets/:ref/versions", element: <Taskset tab="versions" /> },
-      { path: "tasksets/:ref/jobs", element: <Taskset tab="jobs" /> },
+      { path: "tasksets/:ref/:tab?", element: <Taskset /> },
       { path: "tasksets/:ref/tasks/:slug", element: <Task /> },
       { path: "jobs", element: <Jobs /> },
       { path: "jobs/new", element: <StartJob /> },
