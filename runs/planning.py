@@ -14,9 +14,9 @@ from environments.queries import newest_ready
 from gateway.addresses import refuse_private
 from gateway.queries import Route, route_by_id
 from proctor.rollout.plan import Deadlines, Failure, ModelRoute, RolloutPlan, SandboxSpec
+from proctor.rollout.taskrow import TaskFacts, read_task
 from runs.models import Run
 from runs.queries.jobs import text_of
-from runs.taskrow import TaskFacts, read_task
 from web.errors import AppError
 
 EXPIRY_MARGIN_S = 900

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from proctor.outcomes import Tally
+from proctor.rollout.taskrow import read_task
 from proctor.wire.jobs import Counts, FailureGroup, JobOut, LastJob, RunOut, RunRow, TasksetRef
 from runs.models import Job, Run
-from runs.outcomes import Tally
 from runs.queries.jobs import FailedAlike, JobFigures, text_of
 from runs.queries.runs import log_of
-from runs.taskrow import read_task
 
 
 def render_job(job: Job, figures: JobFigures, failures: list[FailedAlike] | None = None) -> dict[str, Any]:

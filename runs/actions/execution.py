@@ -13,12 +13,12 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
+from proctor.outcomes import count
 from proctor.rollout.plan import Failure, Outcome
 from runs.actions.reports import evaluation_of
 from runs.actions.spans import Fenced
 from runs.clock import database_now
 from runs.models import ACTIVE, Attempt, Job, Run
-from runs.outcomes import count
 from web.live import hint_after_commit
 
 logger = logging.getLogger(__name__)

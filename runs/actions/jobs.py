@@ -20,11 +20,11 @@ from environments.models import EnvironmentVersion
 from environments.queries import find_names, newest_ready
 from gateway.queries import Route, find_patterns, resolve_model
 from proctor.rollout.agents import validate_agent
+from proctor.rollout.taskrow import TaskFacts, read_task
 from proctor.wire.errors import Problem
 from proctor.wire.jobs import AgentIn, JobIn
 from runs.actions.reports import ensure_job, place_in_job
 from runs.models import ACTIVE, TERMINAL, Job, Run
-from runs.taskrow import TaskFacts, read_task
 from tasksets.queries import Pinned, VersionTask, iter_version_tasks, missing_slugs, resolve_reference
 from web.errors import conflict, invalid, problem
 from web.live import hint_after_commit

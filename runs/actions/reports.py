@@ -16,8 +16,8 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.callers import Caller
+from proctor.outcomes import count
 from runs.models import TERMINAL, Job, Run
-from runs.outcomes import count
 from tasksets.models import Version
 from tasksets.queries import find_pinned, find_task_content
 from web.ids import parse_uuid, wire_uuid

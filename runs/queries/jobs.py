@@ -11,8 +11,8 @@ from typing import Any
 from django.db.models import Avg, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from accounts.callers import Caller
+from proctor.outcomes import Tally, job_state
 from runs.models import ACTIVE, Job, Run
-from runs.outcomes import Tally, job_state
 from tasksets.models import Taskset
 from web.errors import not_found
 from web.ids import parse_uuid
@@ -47,7 +47,7 @@ def get_job(caller: Caller, job_id: str) -> Job:
 
 
 def find_jobs(caller: Caller, *, taskset_id: uuid.UUID | None = None, archived: bool = False, text: str = "", state: str = "") -> QuerySet[Job]:
-    """Newest first. `state`: queued, running, cancelled or completed, derived as `runs.outcomes.job_state` does."""
+    """Newest first. `state`: queued, running, cancelled or completed, derived as `proctor.outcomes.job_state` does."""
     jobs = Job.objects.select_related("taskset", "version").filter(team_id=caller.team_id, archived_at__isnull=not archived)
     if taskset_id:
         jobs = jobs.filter(taskset_id=taskset_id)

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from accounts.callers import Caller
 from accounts.names import handle_for
+from proctor.formats import KINDS, LAYOUTS, FileRefused, guess
+from proctor.formats.mapping import missing_columns
 from proctor.wire.imports import FileOptions, Mapping
 from tasksets import queries
-from tasksets.imports import claims, guess, sessions
+from tasksets.imports import claims, sessions
 from tasksets.imports.check import run_check
-from tasksets.imports.formats import KINDS, LAYOUTS, FileRefused
-from tasksets.imports.mapping import missing_columns
 from tasksets.imports.models import Import, ImportEdit, SavedMapping, Upload
 from tasksets.imports.reading import head_of, mapping_of
 from tasksets.models import Taskset

@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import signed_in
+from proctor.formats import FileRefused
 from proctor.wire.base import Page
 from proctor.wire.imports import (
     ImportCommit,
@@ -33,7 +34,6 @@ from proctor.wire.imports import (
 from proctor.wire.tasksets import UploadOut
 from tasksets import queries
 from tasksets.imports import actions, committing, sessions, templates
-from tasksets.imports.formats import FileRefused
 from tasksets.imports.models import Import, ImportProblem
 from tasksets.imports.render import render_import, render_preview, render_problem, render_upload_session
 from tasksets.render import render_upload

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from accounts.names import normalise
 from environments.models import Environment
+from proctor.formats import FileRefused
+from proctor.formats.base import RowProblem, problem
+from proctor.formats.mapping import Made, Mapper
 from proctor.wire.imports import Mapping, PlanCounts
 from tasksets import bulk, queries, versions
 from tasksets.imports.claims import Claim, Lost
-from tasksets.imports.formats import FileRefused
-from tasksets.imports.formats.base import RowProblem, problem
-from tasksets.imports.mapping import Made, Mapper
 from tasksets.imports.models import Import, ImportProblem
 from tasksets.imports.reading import mapping_of, reading
 from tasksets.models import Taskset, Version

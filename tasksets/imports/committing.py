@@ -20,14 +20,14 @@ from accounts.callers import Caller
 from environments import folders as environment_folders
 from environments.folders import Registered
 from proctor.content import TaskText
+from proctor.formats import FileRefused
+from proctor.formats.folders import Bundle, open_bundle, write_tar
 from proctor.wire.imports import ImportMode
 from tasksets import bulk, commits, tags, versions
 from tasksets.commits import Destination, Uploaded
 from tasksets.imports import sessions
 from tasksets.imports.check import Checker, target_of
 from tasksets.imports.claims import Claim, Lost, claim
-from tasksets.imports.formats import FileRefused
-from tasksets.imports.formats.folders import Bundle, open_bundle, write_tar
 from tasksets.imports.models import Import, ImportEdit, ImportProblem, SavedMapping
 from tasksets.imports.reading import mapping_of, read_options, reading
 from tasksets.models import Taskset, Version

@@ -12,13 +12,13 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.callers import Caller
+from proctor.formats.folders import Bundle, open_bundle
 from tasksets import queries, versions
 from tasksets.imports import committing, sessions
 from tasksets.imports.actions import look
 from tasksets.imports.check import Checker, run_check
 from tasksets.imports.claims import Claim, Lost, claim
 from tasksets.imports.committing import Gathered
-from tasksets.imports.formats.folders import Bundle, open_bundle
 from tasksets.imports.models import Import, Upload
 from tasksets.imports.reading import mapping_of, read_options, reading
 from tasksets.models import Taskset

@@ -10,10 +10,10 @@ from typing import IO
 from django.conf import settings
 
 from accounts.names import normalise
+from proctor.formats import FileRefused, Found, Limits, ReadOptions, opened
+from proctor.formats.base import Row
+from proctor.formats.mapping import edited
 from proctor.wire.imports import FileOptions, Mapping
-from tasksets.imports.formats import FileRefused, Found, Limits, ReadOptions, opened
-from tasksets.imports.formats.base import Row
-from tasksets.imports.mapping import edited
 from tasksets.imports.models import Import
 from tasksets.imports.sessions import open_upload
 

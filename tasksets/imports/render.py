@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from accounts.names import normalise
 from proctor.content import shown
+from proctor.formats import FileRefused
+from proctor.formats.base import Row, RowProblem, text_of
+from proctor.formats.mapping import Made
 from proctor.wire.imports import FileFormat, ImportOut, ImportStatus, Layout, Mapping, PlanCounts, PreviewRow, RowError, UploadSession
 from tasksets.imports.check import Checker
-from tasksets.imports.formats import FileRefused
-from tasksets.imports.formats.base import Row, RowProblem, text_of
-from tasksets.imports.mapping import Made
 from tasksets.imports.models import Import, ImportProblem, Upload
 from tasksets.imports.reading import head_of, mapping_of
 from tasksets.imports.sessions import LIFE, PART_BYTES

@@ -8,7 +8,7 @@ import zipfile
 
 import msgspec
 
-from tasksets.imports.formats import FileRefused
+from proctor.formats import FileRefused
 
 ROWS: list[dict[str, object]] = [
     {

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 from msgspec import Raw
 
-from tasksets.imports.formats import FileRefused, Limits, ReadOptions, opened
-from tasksets.imports.formats.base import Row, text_of
+from proctor.formats import FileRefused, Limits, ReadOptions, opened
+from proctor.formats.base import Row, text_of
 
 
 def read(body: bytes, name: str, wanted: str | None = None, **options: Any) -> tuple[str, list[Row]]:

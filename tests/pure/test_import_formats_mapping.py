@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+from proctor.formats.base import Cell, Row
+from proctor.formats.guess import guess_mapping, layout_of
+from proctor.formats.mapping import Mapper, edited, missing_columns
 from proctor.wire.imports import CellSource, FileOptions, Mapping, Source
-from tasksets.imports.formats.base import Cell, Row
-from tasksets.imports.guess import guess_mapping, layout_of
-from tasksets.imports.mapping import Mapper, edited, missing_columns
 
 ZOO = Mapping(env=Source(constant="zoo"), task_id=Source(constant="count"), slug=Source(column="id"))
 

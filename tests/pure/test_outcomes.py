@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runs.outcomes import Count, Tally, count, job_state
+from proctor.outcomes import Count, Tally, count, job_state
 
 TABLE = [
     ("cancelled", {"score": 1.0}, 1.0, Count("cancelled")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runs.taskrow import LARGEST, read_task
+from proctor.rollout.taskrow import LARGEST, read_task
 
 
 @pytest.mark.parametrize("number", ["1e308", "1" + "0" * 400, "99999999999999999999"])

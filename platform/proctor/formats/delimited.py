@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import IO
 
-from tasksets.imports.formats.base import FileRefused, ReadOptions, Row, RowProblem, problem
+from proctor.formats.base import FileRefused, ReadOptions, Row, RowProblem, problem
 
 DELIMITERS = ",\t;|"
 SAMPLE = 64 * 1024

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import IO
 
-from tasksets.imports.formats import compressed, delimited, folders, json_rows, parquet
-from tasksets.imports.formats.base import FileRefused, Limits, ReadOptions, Row
+from proctor.formats import compressed, delimited, folders, json_rows, parquet
+from proctor.formats.base import FileRefused, Limits, ReadOptions, Row
 
 __all__ = ["KINDS", "LAYOUTS", "FileRefused", "Found", "Limits", "ReadOptions", "Row", "kind_of", "opened"]
 KINDS = ("csv", "tsv", "json", "jsonl", "parquet", "zip")

@@ -14,9 +14,9 @@ from msgspec import Raw
 
 from proctor import content
 from proctor.content import BadContent, TaskText
+from proctor.formats.base import WHOLE, Cell, Row, RowProblem, problem, text_of
 from proctor.wire.errors import Problem
 from proctor.wire.imports import CellSource, Mapping, Source
-from tasksets.imports.formats.base import WHOLE, Cell, Row, RowProblem, problem, text_of
 
 NUMBER = "{n}"
 TEXTS = {"env": "env", "task_id": "id", "slug": "slug"}
@@ -176,7 +176,7 @@ def _json(cell: Cell, column: str | None, problems: list[RowProblem]) -> Raw | N
 def edited(row: Row, values: Dict[str, str]) -> Row:
     """The row with new texts in some cells. Where the file holds JSON they are JSON; `""` is the row's whole JSON."""
     if WHOLE in values:
-        from tasksets.imports.formats.json_rows import json_row
+        from proctor.formats.json_rows import json_row
 
         return json_row(values[WHOLE].strip().encode("utf-8", "surrogatepass"), row.line)
     holds_json = row.whole is not None or any(isinstance(cell, Raw) for cell in row.cells.values())

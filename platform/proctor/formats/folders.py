@@ -20,8 +20,8 @@ from typing import IO, Any
 import msgspec
 from msgspec import Raw
 
-from tasksets.imports.formats.base import Cell, FileRefused, Limits, ReadOptions, Row, problem
-from tasksets.imports.formats.values import json_of
+from proctor.formats.base import Cell, FileRefused, Limits, ReadOptions, Row, problem
+from proctor.formats.values import json_of
 
 MAGIC = b"PK\x03\x04", b"PK\x05\x06"
 TASK, JOB, INSTRUCTION = "task.toml", "result.json", "instruction.md"

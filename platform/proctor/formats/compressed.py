@@ -6,9 +6,7 @@ import io
 import zlib
 from typing import IO
 
-import zstandard
-
-from tasksets.imports.formats.base import FileRefused, Limits
+from proctor.formats.base import FileRefused, Limits
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BLOCK = 256 * 1024
@@ -62,7 +60,7 @@ class _Inflated(io.RawIOBase):
         self._within = True
         try:
             piece, self._packed, ended = self._machine.turn(self._packed, size)
-        except (zlib.error, zstandard.ZstdError) as error:
+        except self._machine.broken as error:
             raise FileRefused(f"The {self._kind} data is broken after {self._given:,} bytes: {error}") from None
         if ended:
             self._machine, self._within = _machine(self._kind), False
@@ -84,6 +82,8 @@ class _Inflated(io.RawIOBase):
 
 
 class _Gzip:
+    broken: tuple[type[Exception], ...] = (zlib.error,)
+
     def __init__(self) -> None:
         self._inflater = zlib.decompressobj(31)
         self.full = False
@@ -101,6 +101,11 @@ class _Zstd:
     FEED = 512
 
     def __init__(self) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise FileRefused("Reading zstd needs the package 'zstandard': install it, or use gzip") from None
+        self.broken: tuple[type[Exception], ...] = (zstandard.ZstdError,)
         self._inflater = zstandard.ZstdDecompressor(max_window_size=128 * 1024**2).decompressobj()
         self._ready = memoryview(b"")
         self.full = False

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from proctor import content
 from proctor.content import BadContent
-from tasksets.imports.formats.base import NO_CELLS, FileRefused, ReadOptions, Row, RowProblem, problem
+from proctor.formats.base import NO_CELLS, FileRefused, ReadOptions, Row, RowProblem, problem
 
 BOM = b"\xef\xbb\xbf"
 BLOCK = 256 * 1024

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, Any
 
-from tasksets.imports.formats.base import Cell, FileRefused, ReadOptions, Row, RowProblem, problem
-from tasksets.imports.formats.values import json_of
+from proctor.formats.base import Cell, FileRefused, ReadOptions, Row, RowProblem, problem
+from proctor.formats.values import json_of
 
 MAGIC = b"PAR1"
 BATCH = 1_000
@@ -21,7 +21,7 @@ def read_parquet(source: IO[bytes], options: ReadOptions) -> Iterator[Row]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise FileRefused("This server reads no Parquet: install Proctor with the extra 'parquet', or send JSONL or CSV") from None
+        raise FileRefused("Parquet can't be read here: install Proctor with the extra 'parquet', or use JSONL or CSV") from None
     _check_footer(source)
     number = 0
     try:

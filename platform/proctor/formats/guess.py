@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
+from proctor.formats.base import Cell, Row
 from proctor.wire.imports import CellSource, Mapping, Source, ValueKind
-from tasksets.imports.formats.base import Cell, Row
 
 SLUGS = ("slug", "name", "task_name", "id", "uid", "uuid", "key", "row_id", "sample_id")
 ENVS = ("env", "environment", "env_name")
