@@ -69,7 +69,7 @@ def taskset(request: Request, ref: str) -> Response:
     caller = signed_in(request, "read")
     found = queries.resolve_reference(caller, ref)
     if request.method == "GET":
-        return Response(render_taskset(found.taskset).model_dump(mode="json"))
+        return Response(render_taskset(found.taskset, found.version if found.pinned else None).model_dump(mode="json"))
     given = parse_body(request._request, TasksetChange)
     unpinned(found)
     changed = actions.change_taskset(caller, found.taskset.id, name=given.name, archived=given.archived)

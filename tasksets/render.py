@@ -21,11 +21,12 @@ def render_version(version: Version) -> VersionOut:
     )  # fmt: skip
 
 
-def render_taskset(taskset: Taskset) -> TasksetOut:
+def render_taskset(taskset: Taskset, pinned: Version | None = None) -> TasksetOut:
     head = taskset.head
     return TasksetOut(
         id=str(taskset.id), name=taskset.name, title=taskset.title, project_id=str(taskset.project_id),
-        head=render_version(head) if head else None, environments=sorted(head.environments) if head else [],
+        head=render_version(head) if head else None, pinned=render_version(pinned) if pinned else None,
+        environments=sorted(head.environments) if head else [],
         created_at=taskset.created_at, changed_at=taskset.changed_at, archived_at=taskset.archived_at,
         purged_at=taskset.purged_at,
     )  # fmt: skip

@@ -1758,6 +1758,11 @@ export interface components {
              * @description The handle.
              */
             name: string;
+            /**
+             * @description The version that the reference names, when it names one.
+             * @default null
+             */
+            pinned: components["schemas"]["VersionOut"] | null;
             /** Project Id */
             project_id: string;
             /**

@@ -14,7 +14,7 @@ This folder imports nothing but the standard library, so an image may copy just 
 """
 
 from .arguments import DataFileArg, DataFilesArg, GradingArg, PromptArg
-from .declare import Answer, Capability, Environment, Template
+from .declare import Answer, Capability, Environment, TaskRow, Template
 from .load import load_environment
 from .server import serve
 
@@ -26,6 +26,7 @@ __all__ = [
     "Environment",
     "GradingArg",
     "PromptArg",
+    "TaskRow",
     "Template",
     "load_environment",
     "serve",

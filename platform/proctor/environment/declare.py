@@ -48,6 +48,13 @@ class Answer:
     raw: str
 
 
+class TaskRow(dict[str, Any]):
+    """A task as a dict: `env`, `id`, `args`, and what is added by `row | {"slug": …}`. `Taskset.from_module` finds such rows."""
+
+    def __or__(self, other: Any) -> TaskRow:  # type: ignore[override]
+        return TaskRow({**self, **other})
+
+
 class Template:
     """A registered generator function. Calling it gives the task row that it stands for, as a dict."""
 
@@ -64,9 +71,9 @@ class Template:
                 entry[key] = type_schema(declared)
         return entry
 
-    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def __call__(self, *args: Any, **kwargs: Any) -> TaskRow:
         bound = self.signature.bind(*args, **kwargs)
-        return {"env": self.env_name, "id": self.id, "args": dict(bound.arguments)}
+        return TaskRow(env=self.env_name, id=self.id, args=dict(bound.arguments))
 
 
 class Environment:

@@ -40,6 +40,7 @@ class TasksetOut(WireOut):
     title: str
     project_id: str
     head: VersionOut | None
+    pinned: VersionOut | None = Field(default=None, description="The version that the reference names, when it names one.")
     environments: list[str] = Field(default=[], description="Environment names that the head's tasks use.")
     created_at: datetime
     changed_at: datetime
