@@ -195,6 +195,12 @@ def missing_slugs(version: Version, slugs: Sequence[str]) -> list[str]:
     return [slug for slug in slugs if slug not in there]
 
 
+def count_redacted(version: Version) -> int:
+    """Tasks of which only a marker is left."""
+    redacted = set(TaskContent.objects.filter(team_id=version.taskset.team_id, redacted_at__isnull=False).values_list("content_id", flat=True))
+    return sum(versions.content_id_of(line) in redacted for line in version_lines(version)) if redacted else 0
+
+
 def find_task_content(version: Version, slug: str) -> VersionTask | None:
     row = _head_rows(version).filter(slug=slug).first()
     return head_task(row) if row else next(iter_version_tasks(version, [slug]), None)
@@ -233,14 +239,15 @@ def find_tasks(version: Version, *, q: str, after: int | None, limit: int) -> li
     found = [head_task(row) for row in rows]
     if found or _is_head(version):
         return found
-    return list(islice((task for task in iter_version_tasks(version, start=start) if _holds(task, q)), limit))
+    return list(islice((task for task in iter_version_tasks(version, start=start) if holds(task, q)), limit))
 
 
 def _searched(rows: QuerySet[HeadTask], q: str) -> QuerySet[HeadTask]:
     return rows.filter(Q(slug__icontains=q) | Q(content__text__icontains=as_json(q))) if q else rows
 
 
-def _holds(task: VersionTask, q: str) -> bool:
+def holds(task: VersionTask, q: str) -> bool:
+    """Is `q` in the slug or the text? What `find_tasks` looks for."""
     return not q or q.lower() in task.slug.lower() or as_json(q).lower() in task.text.lower()
 
 

@@ -126,6 +126,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "web.errors.handle_exception",
     "DEFAULT_SCHEMA_CLASS": "web.openapi.NativeSchema",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `?format=` is the format of a download
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Proctor",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -74,6 +75,13 @@ def list_environments(found: QuerySet[Environment]) -> list[Listed]:
     wanted = {version_id for row in rows for version_id in (row.latest_id, row.ready_id) if version_id}
     there = EnvironmentVersion.objects.defer(*BULKY).in_bulk(wanted)
     return [Listed(row, there.get(row.latest_id), there.get(row.ready_id), row.version_count) for row in rows]
+
+
+def newest_folders(team_id: uuid.UUID, names: Iterable[str]) -> dict[str, str]:
+    """Of the named environments those that are task folders, each with where its newest folder lies in storage."""
+    held = EnvironmentVersion.objects.filter(environment__team_id=team_id, environment__kind="folder").exclude(context_path=None)
+    wanted, rows = set(names), held.order_by("number").values_list("environment__name", "context_path")
+    return {name: path for name, path in rows if name in wanted and path is not None}
 
 
 def describe(environment: Environment) -> Listed:

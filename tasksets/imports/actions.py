@@ -67,15 +67,16 @@ def look(found: Import, options: FileOptions | None) -> None:
     found.columns = guess.columns_of(rows)
     taskset = found.taskset
     prefix = taskset.name if taskset else handle_for(found.name)
-    guessed = _saved(taskset, found.columns) or guess.guess_mapping(rows, found.layout, prefix=prefix[:240], env=_only_env(taskset))
+    saved = _saved(taskset, found.columns) if found.layout != "tasks" else None
+    guessed = saved or guess.guess_mapping(rows, found.layout, prefix=prefix[:240], env=_only_env(taskset))
     found.guess = guessed.model_copy(update={"options": options or guessed.options}).model_dump()
 
 
 def _saved(taskset: Taskset | None, columns: list[str]) -> Mapping | None:
-    """The last one used here, when this file has its columns."""
+    """The last one used here, when this file has its columns. Rows of tasks need none."""
     row = SavedMapping.objects.filter(taskset=taskset).first() if taskset else None
     mapping = Mapping.model_validate(row.mapping) if row else None
-    return mapping if mapping is not None and not missing_columns(mapping, columns) else None
+    return mapping if mapping is not None and not mapping.whole_rows and not missing_columns(mapping, columns) else None
 
 
 def _only_env(taskset: Taskset | None) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from accounts.names import normalise
 from environments.models import Environment
 from proctor.formats import FileRefused
-from proctor.formats.base import RowProblem, problem
+from proctor.formats.base import Row, RowProblem, problem
+from proctor.formats.folders import PATH
 from proctor.formats.mapping import Made, Mapper
 from proctor.wire.imports import Mapping, PlanCounts
 from tasksets import bulk, queries, versions
@@ -37,16 +38,16 @@ class Checker:
         self._taken = _names_of_other_kinds(found) if found.format == "zip" else frozenset()
         self._number = 0
 
-    def make(self, row: object) -> Made:
+    def make(self, row: Row) -> Made:
         self._number += 1
-        made = self._mapper.make(row, self._number)  # type: ignore[arg-type]
+        made = self._mapper.make(row, self._number)
         if made.task is None:
             return made
         key = versions.slug_json(made.task.slug)
         first = self._lines.setdefault(key, made.line)
         if first != made.line:
             return Made(made.line, None, (problem("slug", f"the slug stands on line {first} already", made.task.slug),))
-        if made.task.env in self._taken:
+        if made.task.env in self._taken and PATH in row.cells:
             return Made(made.line, None, (problem("env", "there is an environment of this name that is no task folder", made.task.env),))
         return made
 
@@ -87,7 +88,7 @@ def _read_all(claim: Claim, found: Import, tally: _Tally) -> None:
             bulk.insert(ImportProblem, PROBLEM_COLUMNS, values, on=("id",))
 
 
-def _problems(rows: Iterator[object], checker: Checker, tally: _Tally, keep: Iterator[None]) -> Iterator[tuple[int, RowProblem]]:
+def _problems(rows: Iterator[Row], checker: Checker, tally: _Tally, keep: Iterator[None]) -> Iterator[tuple[int, RowProblem]]:
     """On the way, the good rows are counted in."""
     for row in rows:
         made = checker.make(row)

@@ -21,7 +21,8 @@ from environments import folders as environment_folders
 from environments.folders import Registered
 from proctor.content import TaskText
 from proctor.formats import FileRefused
-from proctor.formats.folders import Bundle, open_bundle, write_tar
+from proctor.formats.base import Cell, text_of
+from proctor.formats.folders import PATH, Bundle, open_bundle, write_tar
 from proctor.wire.imports import ImportMode
 from tasksets import bulk, commits, tags, versions
 from tasksets.commits import Destination, Uploaded
@@ -119,7 +120,7 @@ def _gather(held: Claim, caller: Caller, found: Import, mode: ImportMode) -> Gat
     gathered = Gathered()
     with reading(found, mapping.options) as (file, _kind, rows), _bundle(found) as bundle:
         made = ((row, one.task) for row in rows if (one := checker.make(row)).task is not None)
-        for part in _by_size((task, str(row.cells.get("path", ""))) for row, task in made if task is not None):
+        for part in _by_size((task, row.cells.get(PATH)) for row, task in made if task is not None):
             held.keep(progress=min(1.0, file.tell() / max(1, found.size_bytes)))
             if mode != "remove":
                 commits.write_contents(caller.team_id, [task for task, _path in part])
@@ -127,13 +128,14 @@ def _gather(held: Claim, caller: Caller, found: Import, mode: ImportMode) -> Gat
             if bundle is not None and mode != "remove":
                 for task, path in part:
                     held.keep()
-                    gathered.environments[task.slug] = _register(caller, bundle, task, path)
+                    if path is not None:
+                        gathered.environments[task.slug] = _register(caller, bundle, task, text_of(path))
     return gathered
 
 
-def _by_size(items: Iterator[tuple[TaskText, str]]) -> Iterator[list[tuple[TaskText, str]]]:
+def _by_size(items: Iterator[tuple[TaskText, Cell | None]]) -> Iterator[list[tuple[TaskText, Cell | None]]]:
     """Batches that are bounded by rows and by bytes, since a row may have 32 MB."""
-    part: list[tuple[TaskText, str]] = []
+    part: list[tuple[TaskText, Cell | None]] = []
     size = 0
     for item in items:
         part.append(item)
@@ -158,9 +160,8 @@ def _bundle(found: Import) -> Iterator[Bundle | None]:
 
 
 def _register(caller: Caller, bundle: Bundle, task: TaskText, path: str) -> Registered:
-    folder = next(folder for folder in bundle.tasks if folder.path == path)
     with tempfile.TemporaryFile(prefix="proctor-folder-") as tar:
-        write_tar(bundle, folder, tar)
+        write_tar(bundle, bundle.by_path[path], tar)
         return environment_folders.register_folder(caller, name=task.env, tar=tar)
 
 

@@ -1,7 +1,8 @@
 """CSV and TSV as a stream: BOM, mixed line ends, quoted cells over many lines, lines numbered as an editor does. Pure.
 
 A row of another length than the header, or with bytes that are not in the encoding, is a row with a problem; a quote that is never
-closed, or a row over the cap, ends the reading, since nothing behind it can be trusted.
+closed, or a row over the cap, ends the reading, since nothing behind it can be trusted. A file of ours (`ours.MARK` in its header)
+has its guarded cells restored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from proctor.formats.base import FileRefused, ReadOptions, Row, RowProblem, problem
+from proctor.formats.ours import MARK, unguard
 
 DELIMITERS = ",\t;|"
 SAMPLE = 64 * 1024
@@ -149,6 +151,8 @@ def _row(header: list[str], cells: list[str], line: int) -> Row:
     if len(cells) != len(header):
         problems.append(problem(None, f"the row has {len(cells)} cells, the header {len(header)}"))
     named = dict(zip(header, cells, strict=False))
+    if MARK in named:
+        named = {name: unguard(cell) for name, cell in named.items() if name != MARK}
     if not all(map(str.isascii, cells)):
         for name, cell in named.items():
             if _has_foreign_bytes(cell):

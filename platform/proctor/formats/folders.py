@@ -1,45 +1,58 @@
 """A zip of task folders (Harbor's layout: `task.toml`, `instruction.md`, `environment/`, `tests/`), looked through without unpacking.
 
 Nothing is ever written under a name from the archive. A name that leads outside, or too much of anything, refuses the file; a link or
-an implausible entry is a problem of its folder. A folder with `result.json` is a job of Harbor's and named, not read. Pure.
+an implausible entry is a problem of its folder. A folder with `result.json` is a job of Harbor's and named, not read. A zip of ours
+(`ours.INDEX` in its root) keeps its order, and a folder's own row, where it has one, says what the task is. Pure.
 """
 
 from __future__ import annotations
 
+import contextlib
 import stat
 import struct
 import tarfile
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import IO, Any
 
 import msgspec
 from msgspec import Raw
 
-from proctor.formats.base import Cell, FileRefused, Limits, ReadOptions, Row, problem
+from proctor.formats.base import Cell, FileRefused, Limits, ReadOptions, Row, RowProblem, problem
+from proctor.formats.json_rows import json_row
+from proctor.formats.ours import INDEX, MARK, ROW
 from proctor.formats.values import json_of
 
 MAGIC = b"PK\x03\x04", b"PK\x05\x06"
 TASK, JOB, INSTRUCTION = "task.toml", "result.json", "instruction.md"
 NOISE = ("__MACOSX", ".DS_Store")
+BROKEN = (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error)
 INDEX_BYTES = 64 * 1024**2
 TOML_BYTES = 1024**2
 NAME_LENGTH = 500
 TEMPLATE = "run"
+PATH = "path"
+COLUMNS = ("slug", "env", "task_id", "args", "validation", "agent_config", "columns", "runtime_config", "verifier")
+SPELLINGS = {"name": "slug", "id": "task_id", "scenario": "task_id"}
+INDEX_FILE_BYTES = 32 * 1024**2
 RESOURCES = {"cpus": "cpu", "memory_mb": "memory_mb", "storage_mb": "storage_mb"}
 
 
 @dataclass(frozen=True)
 class Folder:
-    """`path` is the folder's in the archive, `files` its entries by their path inside the folder, in order."""
+    """`path` is the folder's in the archive, `files` its entries by their path inside the folder, in order; `row` the task's own row,
+    in a zip of ours."""
 
     path: str
     files: dict[str, zipfile.ZipInfo]
     problems: tuple[str, ...] = ()
+    row: zipfile.ZipInfo | None = None
 
     @property
     def name(self) -> str:
@@ -53,6 +66,18 @@ class Bundle:
     jobs: list[str]
     others: list[zipfile.ZipInfo]
 
+    @cached_property
+    def by_path(self) -> dict[str, Folder]:
+        return {folder.path: folder for folder in self.tasks}
+
+
+@dataclass(frozen=True)
+class Files:
+    """A task folder's files, wherever they lie; `read(name, limit)` raises FileRefused."""
+
+    names: Container[str]
+    read: Callable[[str, int], str]
+
 
 def open_bundle(source: IO[bytes], limits: Limits) -> Bundle:
     """Raises FileRefused. `source` must be seekable, and stay open."""
@@ -63,8 +88,23 @@ def open_bundle(source: IO[bytes], limits: Limits) -> Bundle:
         raise FileRefused(f"The zip can't be read: {error}") from None
     files = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_noise(entry.filename)]
     _check_entries(archive.infolist(), limits)
-    tasks, others = _folders(files, limits)
+    order = _own_order(archive, files)
+    tasks, others = _folders(files, limits, (TASK,) if order is None else (TASK, ROW))
+    if order is not None:
+        tasks.sort(key=lambda folder: order.get(folder.path, len(order)))
     return Bundle(archive, tasks, _jobs(others), others)
+
+
+def _own_order(archive: zipfile.ZipFile, files: Sequence[zipfile.ZipInfo]) -> dict[str, int] | None:
+    """The places of the folders in a zip of ours; None for any other."""
+    entry = next((entry for entry in files if entry.filename == INDEX and entry.file_size <= INDEX_FILE_BYTES), None)
+    if entry is None:
+        return None
+    with contextlib.suppress(*BROKEN, ValueError, RecursionError):
+        index = msgspec.json.decode(archive.read(entry))
+        if isinstance(index, dict) and index.get("format") == MARK and isinstance(index.get("folders"), list):
+            return {str(path): place for place, path in enumerate(index["folders"])}
+    return None
 
 
 def _check_index(source: IO[bytes]) -> None:
@@ -112,9 +152,9 @@ def _is_noise(name: str) -> bool:
     return any(part in NOISE for part in name.split("/"))
 
 
-def _folders(files: Sequence[zipfile.ZipInfo], limits: Limits) -> tuple[list[Folder], list[zipfile.ZipInfo]]:
-    """The outermost folders with a task.toml, and what is in none of them."""
-    roots = {entry.filename.rpartition("/")[0] for entry in files if entry.filename.rpartition("/")[2] == TASK}
+def _folders(files: Sequence[zipfile.ZipInfo], limits: Limits, marks: Container[str]) -> tuple[list[Folder], list[zipfile.ZipInfo]]:
+    """The outermost folders with one of the marks in them, by path; and what is in none of them."""
+    roots = {entry.filename.rpartition("/")[0] for entry in files if entry.filename.rpartition("/")[2] in marks}
     held: dict[str, dict[str, zipfile.ZipInfo]] = {}
     others: list[zipfile.ZipInfo] = []
     for entry in files:
@@ -123,7 +163,12 @@ def _folders(files: Sequence[zipfile.ZipInfo], limits: Limits) -> tuple[list[Fol
             others.append(entry)
         else:
             held.setdefault(root, {})[entry.filename[len(root) + 1 if root else 0 :]] = entry
-    return [Folder(path, held[path], tuple(_problems(held[path], limits))) for path in sorted(held)], others
+    return [_folder(path, held[path], limits, ROW in marks) for path in sorted(held)], others
+
+
+def _folder(path: str, files: dict[str, zipfile.ZipInfo], limits: Limits, is_ours: bool) -> Folder:
+    problems = tuple(_problems(files, limits))
+    return Folder(path, files, problems, files.pop(ROW, None) if is_ours else None)
 
 
 def _root_of(name: str, roots: set[str]) -> str | None:
@@ -148,22 +193,44 @@ def _jobs(files: Sequence[zipfile.ZipInfo]) -> list[str]:
 
 
 def read_folders(bundle: Bundle, options: ReadOptions) -> Iterator[Row]:
-    """A row for each task folder, numbered in the order of their paths."""
-    slugs = [folder.name for folder in bundle.tasks]
+    """A row for each task folder, numbered in their order: by path, or as a zip of ours says."""
+    names = Counter(folder.name for folder in bundle.tasks)
     for number, folder in enumerate(bundle.tasks, 1):
-        slug = folder.name if slugs.count(folder.name) == 1 else folder.path
+        slug = folder.name if names[folder.name] == 1 else folder.path
         yield folder_row(bundle, folder, number, slug, options)
 
 
 def folder_row(bundle: Bundle, folder: Folder, number: int, slug: str, options: ReadOptions) -> Row:
-    problems = [problem("path", why) for why in folder.problems]
+    """With all COLUMNS, so that the first rows show which there are; PATH only where the folder is an environment's."""
+    place: dict[str, Cell] = {PATH: folder.path} if TASK in folder.files else {}
+    problems = [problem(PATH, why) for why in folder.problems]
+    if folder.row is not None:
+        return _own_row(bundle, folder.row, number, place, problems, options)
+    files = Files(folder.files, lambda name, limit: read_text(bundle, folder, name, limit))
     try:
-        config = tomllib.loads(read_text(bundle, folder, TASK, TOML_BYTES), parse_float=_float)
-        cells = _cells(folder, config, _instruction(bundle, folder, config, options), slug, options)
-    except (FileRefused, tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-        problems.append(problem(TASK, str(error) or "is nested too deep"))
-        cells = {"path": folder.path}
-    return Row(number, cells, problems=tuple(problems))
+        return Row(number, {**place, **folder_cells(folder.name, slug, files, options)}, problems=tuple(problems))
+    except FileRefused as error:
+        return Row(number, place, problems=(*problems, problem(TASK, str(error))))
+
+
+def _own_row(bundle: Bundle, entry: zipfile.ZipInfo, number: int, place: dict[str, Cell], problems: list[RowProblem], options: ReadOptions) -> Row:  # fmt: skip
+    try:
+        row = json_row(_read_entry(bundle, entry, ROW, options.limits.row_bytes).strip().encode(), number)
+    except FileRefused as error:
+        return Row(number, place, problems=(*problems, problem(ROW, str(error))))
+    cells = {SPELLINGS.get(name, name): cell for name, cell in row.cells.items()}
+    odd = [problem(name, "is not a field of a task") for name in cells if name not in COLUMNS]
+    whole: dict[str, Cell] = {name: cells.get(name, "") for name in COLUMNS}
+    return Row(number, {**place, **whole}, problems=(*problems, *row.problems, *odd))
+
+
+def folder_cells(name: str, slug: str, files: Files, options: ReadOptions) -> dict[str, Cell]:
+    """The task that a folder of this name is, by its `task.toml` and `instruction.md`. Raises FileRefused."""
+    try:
+        config = tomllib.loads(files.read(TASK, TOML_BYTES), parse_float=_float)
+        return {**dict.fromkeys(COLUMNS, ""), **_cells(name, config, _instruction(files, config, options), slug, options)}
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+        raise FileRefused(str(error) or "is nested too deep") from None
 
 
 def read_text(bundle: Bundle, folder: Folder, name: str, limit: int) -> str:
@@ -171,30 +238,34 @@ def read_text(bundle: Bundle, folder: Folder, name: str, limit: int) -> str:
     entry = folder.files.get(name)
     if entry is None:
         raise FileRefused(f"{name} is missing")
+    return _read_entry(bundle, entry, name, limit)
+
+
+def _read_entry(bundle: Bundle, entry: zipfile.ZipInfo, name: str, limit: int) -> str:
     if entry.file_size > limit:
         raise FileRefused(f"{name} has {entry.file_size:,} bytes; the limit is {limit:,}")
     try:
         with bundle.archive.open(entry) as file:
             return file.read(limit + 1).decode()
-    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error) as error:
+    except BROKEN as error:
         raise FileRefused(f"{name} can't be read: {error}") from None
     except UnicodeDecodeError:
         raise FileRefused(f"{name} is not UTF-8") from None
 
 
-def _instruction(bundle: Bundle, folder: Folder, config: dict[str, Any], options: ReadOptions) -> str | None:
-    if config.get("steps") and INSTRUCTION not in folder.files:
+def _instruction(files: Files, config: dict[str, Any], options: ReadOptions) -> str | None:
+    if config.get("steps") and INSTRUCTION not in files.names:
         return None
-    return read_text(bundle, folder, INSTRUCTION, options.limits.row_bytes)
+    return files.read(INSTRUCTION, options.limits.row_bytes)
 
 
-def _cells(folder: Folder, config: dict[str, Any], instruction: str | None, slug: str, options: ReadOptions) -> dict[str, Cell]:
+def _cells(name: str, config: dict[str, Any], instruction: str | None, slug: str, options: ReadOptions) -> dict[str, Cell]:
     metadata, package = _table(config, "metadata"), _table(config, "task")
     columns = {**metadata, **({"keywords": package["keywords"]} if package.get("keywords") and "keywords" not in metadata else {})}
     limits = _table(config, "environment")
     resources = {ours: limits[theirs] for theirs, ours in RESOURCES.items() if limits.get(theirs) is not None}
     timeout = _table(config, "agent").get("timeout_sec")
-    cells: dict[str, Cell] = {"path": folder.path, "slug": slug, "env": options.handle(folder.name), "task_id": TEMPLATE}
+    cells: dict[str, Cell] = {"slug": slug, "env": options.handle(name), "task_id": TEMPLATE}
     if instruction is not None:
         cells["args"] = json_of({"instruction": instruction})
     if columns:
@@ -231,5 +302,5 @@ def write_tar(bundle: Bundle, folder: Folder, target: IO[bytes]) -> None:
             try:
                 with bundle.archive.open(entry) as file:
                     tar.addfile(record, file)
-            except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error) as error:
+            except BROKEN as error:
                 raise FileRefused(f"{name} can't be read: {error}") from None

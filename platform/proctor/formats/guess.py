@@ -41,7 +41,7 @@ def guess_mapping(rows: Sequence[Row], layout: str, *, prefix: str, env: str = "
     names = columns_of(rows)
     holds_json = any(isinstance(cell, Raw) for row in rows for cell in row.cells.values())
     if layout == "tasks":
-        return Mapping(whole_rows=True) if any(row.whole for row in rows) else _task_columns(names)
+        return Mapping(whole_rows=True) if any(row.whole for row in rows) else map_tasks(names)
     lower = {name.lower(): name for name in reversed(names)}
     used: set[str] = set()
     source, task_id = _source(lower, ENVS, used, env), _source(lower, IDS, used, DEFAULT_TEMPLATE)
@@ -52,7 +52,7 @@ def guess_mapping(rows: Sequence[Row], layout: str, *, prefix: str, env: str = "
     return Mapping(env=source, task_id=task_id, slug=slug, args=args, columns_column=columns_column, columns=columns)
 
 
-def _task_columns(names: Sequence[str]) -> Mapping:
+def map_tasks(names: Sequence[str]) -> Mapping:
     """Rows of tasks in a file without objects: JSON in the cells."""
     there = set(names)
     return Mapping(
