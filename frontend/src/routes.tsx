@@ -11,6 +11,7 @@ const SignIn = chunk(() => import("./accounts/SignIn"));
 const ApiKeys = chunk(() => import("./accounts/ApiKeys"));
 const Tasksets = chunk(() => import("./tasksets/Tasksets"));
 const Taskset = chunk(() => import("./tasksets/Taskset"));
+const DiffPage = chunk(() => import("./tasksets/DiffPage"));
 const Task = chunk(() => import("./tasksets/Task"));
 const Jobs = chunk(() => import("./runs/Jobs"));
 const Job = chunk(() => import("./runs/Job"));
@@ -39,6 +40,7 @@ export const routes: RouteObject[] = [
       { index: true, element: <Home /> },
       { path: "tasksets", element: <Tasksets /> },
       { path: "tasksets/:ref/:tab?", element: <Taskset /> },
+      { path: "tasksets/:ref/diff/:pair", element: <DiffPage /> },
       { path: "tasksets/:ref/tasks/:slug", element: <Task /> },
       { path: "jobs", element: <Jobs /> },
       { path: "jobs/new", element: <StartJob /> },

@@ -27,7 +27,7 @@ export const chosenTeam = () => sessionStorage.getItem(TEAM);
 export const chooseTeam = (id: string) => sessionStorage.setItem(TEAM, id);
 
 interface Call {
-  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent as JSON. */
   body?: unknown;
   /** Sent as it is: text that must keep its digits, or a file. */

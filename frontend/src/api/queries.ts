@@ -2,6 +2,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, apiText, rememberCsrf } from "./client";
 import type {
+  DiffPage,
+  DiffRow,
+  DiffTask,
   EnvironmentOut,
   EnvironmentVersionOut,
   JobOut,
@@ -10,7 +13,10 @@ import type {
   Me,
   ModelEndpointOut,
   Page,
+  PageOf,
   RunRow,
+  TagOut,
+  TaskHistoryRow,
   TaskOut,
   TaskRow,
   TasksetOut,
@@ -22,13 +28,13 @@ type Filter = Record<string, string | number | boolean | null | undefined>;
 const part = encodeURIComponent;
 
 /** A keyset listing; `useRows` reads it page by page. */
-export interface Listing<T> {
+export interface Listing<T, P extends PageOf<T> = Page<T>> {
   key: readonly unknown[];
-  read: (cursor: string | null, signal: AbortSignal) => Promise<Page<T>>;
+  read: (cursor: string | null, signal: AbortSignal) => Promise<P>;
 }
 
-function pages<T>(key: readonly unknown[], path: string, filter: Filter = {}): Listing<T> {
-  return { key: [...key, filter], read: (cursor, signal) => api<Page<T>>(path, { query: { ...filter, cursor }, signal }) };
+function pages<T, P extends PageOf<T> = Page<T>>(key: readonly unknown[], path: string, filter: Filter = {}): Listing<T, P> {
+  return { key: [...key, filter], read: (cursor, signal) => api<P>(path, { query: { ...filter, cursor }, signal }) };
 }
 
 export const meQuery = queryOptions({
@@ -47,6 +53,13 @@ export const tasksetQuery = (ref: string) => queryOptions({ queryKey: ["tasksets
 export const versionsQuery = (ref: string) => pages<VersionOut>(["tasksets", "versions", ref], `/api/tasksets/${part(ref)}/versions`, {});
 export const versionQuery = (ref: string, number: number) =>
   queryOptions({ queryKey: ["tasksets", "version", ref, number], queryFn: () => api<VersionOut>(`/api/tasksets/${part(ref)}/versions/${number}`), staleTime: Infinity });
+export const tagsQuery = (ref: string) => pages<TagOut>(["tasksets", "tags", ref], `/api/tasksets/${part(ref)}/tags`, { limit: 200 });
+/** Versions never change, so neither does what differs between two numbers. */
+export const diffQuery = (ref: string, from: string, to: string, filter: Filter = {}) =>
+  pages<DiffRow, DiffPage>(["tasksets", "diff", ref, from, to], `/api/tasksets/${part(ref)}/diff`, { from, to, ...filter });
+export const diffTaskQuery = (ref: string, from: string, to: string, slug: string) =>
+  queryOptions({ queryKey: ["tasksets", "diff-task", ref, from, to, slug], queryFn: () => api<DiffTask>(`/api/tasksets/${part(ref)}/diff/task`, { query: { from, to, slug } }) });
+export const taskHistoryQuery = (ref: string, slug: string) => pages<TaskHistoryRow>(["tasksets", "history", ref, slug], `/api/tasksets/${part(ref)}/tasks/history`, { slug, limit: 20 });
 export const tasksQuery = (ref: string, filter: Filter) => pages<TaskRow>(["tasksets", "tasks", ref], `/api/tasksets/${part(ref)}/tasks`, { limit: 200, ...filter });
 export const taskQuery = (ref: string, slug: string) =>
   queryOptions({ queryKey: ["tasksets", "task", ref, slug], queryFn: () => api<TaskOut>(`/api/tasksets/${part(ref)}/tasks/${part(slug)}`) });

@@ -7,6 +7,19 @@ export type Blame = NonNullable<Wire["RunRow"]["blame"]>;
 export type CancelOut = Wire["CancelOut"];
 export type ClientFrame = Wire["ClientFrame"];
 export type Counts = Wire["Counts"];
+export type DiffKind = Wire["DiffRow"]["kind"];
+export type DiffRow = Wire["DiffRow"];
+export type DiffTask = Wire["DiffTask"];
+export type DraftChange = Wire["DraftChange"];
+export type DraftConflict = Wire["DraftConflict"];
+export type DraftEdit = Wire["DraftEdit"];
+export type DraftOut = Wire["DraftOut"];
+export type FieldChange = Wire["FieldChange"];
+export type DiffPage = Wire["DiffPage"];
+export type PurgeOut = Wire["PurgeOut"];
+export type RedactOut = Wire["RedactOut"];
+export type TagOut = Wire["TagOut"];
+export type TaskHistoryRow = Wire["TaskHistoryRow"];
 export type EnvironmentOut = Wire["EnvironmentOut"];
 export type EnvironmentVersionOut = Wire["EnvironmentVersionOut"];
 export type ErrorBody = Wire["ErrorBody"];
@@ -38,6 +51,13 @@ export type TasksetRef = Wire["TasksetRef"];
 export type TemplateOut = Wire["TemplateOut"];
 export type UploadOut = Wire["UploadOut"];
 export type VersionOut = Wire["VersionOut"];
+
+/** What every listing has. */
+export interface PageOf<T> {
+  items: T[];
+  next_cursor: string | null;
+  total?: number | null;
+}
 
 /** `Page[T]` of the wire. */
 export interface Page<T> {

@@ -33,18 +33,20 @@ function onKey(event: KeyboardEvent) {
   const typing = isTyping(event.target);
   const sequence = waiting && Date.now() - waiting.at < 1000 ? `${waiting.first} ${name}` : null;
   waiting = null;
-  const open = document.querySelector("[role=dialog],[role=menu]");
-  for (const group of groups.toSorted((a, b) => b.level - a.level)) {
-    for (const binding of group.current.bindings) {
-      if (binding.keys !== name && binding.keys !== sequence) continue;
-      if (typing && !binding.typing) continue;
-      if (open && !name.startsWith("mod+")) continue;
-      event.preventDefault();
-      binding.run(event);
-      return;
-    }
+  const open = document.querySelector("[role=dialog],[role=menu]") !== null;
+  const binding = (sequence && bound(sequence, typing, open)) || bound(name, typing, open);
+  if (binding) {
+    event.preventDefault();
+    binding.run(event);
+    return;
   }
   if (!typing && !open && name.length === 1) waiting = { first: name, at: Date.now() };
+}
+
+/** A sequence that has begun wins over its last key alone. */
+function bound(keys: string, typing: boolean, open: boolean): KeyBinding | undefined {
+  const all = groups.toSorted((a, b) => b.level - a.level).flatMap((group) => group.current.bindings);
+  return all.find((one) => one.keys === keys && (!typing || one.typing) && (!open || keys.startsWith("mod+")));
 }
 
 let listening = false;

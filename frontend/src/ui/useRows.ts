@@ -2,9 +2,12 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 import type { Listing } from "../api/queries";
+import type { Page, PageOf } from "../api/types";
 
-export interface Rows<T> {
+export interface Rows<T, P = unknown> {
   rows: T[];
+  /** The first page whole, for what it says of the listing. */
+  first: P | undefined;
   total: number | null;
   more: (() => void) | undefined;
   loadingMore: boolean;
@@ -13,7 +16,7 @@ export interface Rows<T> {
   retry: () => void;
 }
 
-export function useRows<T>(listing: Listing<T>, options: { enabled?: boolean; refetchInterval?: number | false } = {}): Rows<T> {
+export function useRows<T, P extends PageOf<T> = Page<T>>(listing: Listing<T, P>, options: { enabled?: boolean; refetchInterval?: number | false } = {}): Rows<T, P> {
   const query = useInfiniteQuery({
     ...options,
     queryKey: listing.key,
@@ -27,6 +30,7 @@ export function useRows<T>(listing: Listing<T>, options: { enabled?: boolean; re
   const next = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   return {
     rows,
+    first: query.data?.pages[0],
     total: query.data?.pages[0]?.total ?? null,
     more: hasNextPage && !query.isError ? next : undefined,
     loadingMore: isFetchingNextPage,
