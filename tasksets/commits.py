@@ -126,6 +126,7 @@ def write_contents(team_id: uuid.UUID, tasks: Iterable[TaskText]) -> None:
     for part in bulk.batches(unique[content_id] for content_id in sorted(unique)):
         rows = [(queries.content_key(team_id, task.content_id), team_id, task.content_id, task.text) for task in part]
         with transaction.atomic():
+            bulk.commit_without_waiting()
             bulk.insert(TaskContent, ("id", "team_id", "content_id", "text"), rows, on=("team_id", "content_id"))
 
 
