@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from proctor.taskapp.cli import app as task_app
+
 app = typer.Typer(help="Proctor: evaluate and train AI agents.", no_args_is_help=True, add_completion=False)
+app.add_typer(task_app, name="task-app")
 
 
 @app.callback()

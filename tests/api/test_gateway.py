@@ -17,7 +17,8 @@ from django.test import AsyncClient, Client
 
 from accounts.actions import create_key, run_token
 from accounts.callers import Caller
-from gateway import actions, addresses, forward
+from gateway import actions, forward
+from proctor import addresses
 from tests.support.echo_model import EchoModel, echo_model
 
 KEY = "sk-upstream-0123456789"

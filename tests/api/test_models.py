@@ -13,9 +13,11 @@ from django.test import Client
 
 from accounts.callers import Caller
 from accounts.models import AuditEvent, User
-from gateway import actions, addresses, queries
+from gateway import actions, queries
+from gateway.addresses import refuse_private
 from gateway.models import ModelEndpoint
 from gateway.patterns import best
+from proctor import addresses
 from web.errors import AppError
 
 KEY = "sk-very-secret-0123456789"
@@ -133,7 +135,7 @@ def test_a_name_that_moved_inside_is_refused_at_call_time(ada: Caller, names: di
     route = queries.resolve_model(ada.team_id, "m")
     assert route is not None and not route.may_lead_inside
     with pytest.raises(AppError) as refused:
-        addresses.refuse_private(route.base_url)
+        refuse_private(route.base_url)
     assert refused.value.code == "private_address"
 
 
