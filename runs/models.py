@@ -145,6 +145,7 @@ class Run(models.Model):
             models.Index(fields=["source", "last_seen_at"], condition=Q(state="running", source="reported"), name="run_silent"),
             models.Index(fields=["lease_until"], condition=Q(state__in=["provisioning", "running", "grading"]), name="run_leased"),
             models.Index(fields=["team", "-created_at"], name="run_team_newest"),
+            models.Index(fields=["team", "slug", "-created_at"], condition=Q(slug__isnull=False), name="run_slug_newest"),
         ]
 
     @property

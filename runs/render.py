@@ -8,7 +8,7 @@ import msgspec
 
 from proctor.outcomes import Tally
 from proctor.rollout.taskrow import read_task
-from proctor.wire.jobs import Counts, FailureGroup, JobOut, LastJob, RunOut, RunRow, TasksetRef
+from proctor.wire.jobs import Counts, FailureGroup, JobOut, LastJob, RunOut, RunRow, TaskResult, TasksetRef
 from runs.models import Job, Run
 from runs.queries.jobs import FailedAlike, JobFigures, text_of
 from runs.queries.runs import log_of
@@ -58,6 +58,15 @@ def row_facts(run: Run) -> dict[str, Any]:
         "error": run.error[:300] if run.error else None, "attempt": run.attempt, "created_at": run.created_at, "started_at": run.started_at, "ended_at": run.ended_at,
         "total_tokens": run.prompt_tokens + run.completion_tokens or None, "cost_usd": run.cost_usd, "step_count": run.step_count,
     }  # fmt: skip
+
+
+def render_result(run: Run, content_id: str | None) -> dict[str, Any]:
+    """`content_id` is what the task holds now."""
+    job, version = run.job, run.job.version if run.job else None
+    return TaskResult(
+        **row_facts(run), job_id=str(job.wire_id) if job else "", job_name=name_of(job) if job else "", version_number=version.number if version else None, model=run.model,
+        agent_type=run.agent_type, is_same_content=run.content_id == content_id if run.content_id and content_id else None,
+    ).model_dump(mode="json")  # fmt: skip
 
 
 def render_run(run: Run, siblings: list[Run]) -> dict[str, Any]:

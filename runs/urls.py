@@ -3,7 +3,7 @@
 from django.urls import path
 
 from accounts.http import methods
-from runs import api, hud
+from runs import api, api_results, hud
 
 urlpatterns = [
     path("api/jobs", api.jobs),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("api/jobs/<str:job_id>/again", api.again),
     path("api/jobs/<str:job_id>/matrix", api.matrix),
     path("api/jobs/<str:job_id>/runs", api.job_runs),
+    path("api/tasksets/<str:ref>/results", api_results.task_results),
     path("api/runs/<str:run_id>", api.run),
     path("api/runs/<str:run_id>/cancel", api.cancel_run),
     path("api/runs/<str:run_id>/steps", api.run_steps),

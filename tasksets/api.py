@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from accounts.authentication import signed_in
 from accounts.callers import Caller
 from proctor.wire.base import Page
-from proctor.wire.tasksets import TaskOut, TaskRow, TasksetChange, TasksetIn, TasksetOut, UploadMode, UploadOut, VersionOut
+from proctor.wire.tasksets import TaskOut, TasksetChange, TasksetIn, TasksetOut, UploadMode, UploadOut, VersionOut
 from tasksets import actions, queries
 from tasksets.queries import Pinned
-from tasksets.render import render_row, render_task, render_taskset, render_upload, render_version
+from tasksets.render import render_task, render_taskset, render_upload, render_version
 from tasksets.serving import export_view
 from web.bodies import parse_body, read_body
 from web.errors import conflict, invalid, not_found, problem
@@ -103,19 +103,6 @@ def version(request: Request, ref: str, number: int) -> Response:
     caller = signed_in(request, "read")
     found = queries.find_version(queries.resolve_reference(caller, ref).taskset, number)
     return Response(render_version(found).model_dump(mode="json"))
-
-
-@extend_schema(parameters=[SEARCH, *PAGING], responses=Page[TaskRow])
-@api_view(["GET"])
-def tasks(request: Request, ref: str) -> Response:
-    caller = signed_in(request, "read")
-    version = queries.resolve_reference(caller, ref).version
-    if version is None:
-        return Response(page_body([], None, 0))
-    after, size, q = read_cursor(request._request, 1), page_size(request._request), request.GET.get("q", "")
-    rows = queries.find_tasks(version, q=q, after=whole(after[0]) if after else None, limit=size + 1)
-    items = [render_row(row).model_dump(mode="json") for row in rows[:size]]
-    return Response(page_body(items, [rows[size - 1].position] if len(rows) > size else None, None if q else version.task_count))
 
 
 @extend_schema(responses=TaskOut)

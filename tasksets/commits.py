@@ -26,6 +26,7 @@ from proctor import content
 from proctor.content import TaskText
 from tasksets import bulk, exports, queries, versions
 from tasksets.models import Chunk, HeadTask, TaskContent, Taskset, TasksetAlias, Version
+from tasksets.tables import blocks
 from tasksets.uploads import too_many
 from tasksets.versions import Move, Plan
 from web.errors import AppError, conflict, not_found
@@ -185,6 +186,7 @@ def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapp
         return Uploaded(taskset, None, 0, 0, 0, plan.unchanged)
     version = prepared.version
     exports.make_soon(version, taskset.name)
+    blocks.make_soon(version)
     return Uploaded(taskset, version, version.created, version.updated, version.removed, plan.unchanged)
 
 

@@ -23,7 +23,7 @@ from accounts.callers import Caller
 from proctor import content
 from tasksets import bulk, comparisons, exports, queries, versions
 from tasksets.commits import hold_contents
-from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TaskContent, Taskset, Version
+from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TableBlock, TaskContent, Taskset, Version
 from web.errors import conflict, invalid, not_found, problem
 
 logger = logging.getLogger(__name__)
@@ -167,11 +167,14 @@ def redact(caller: Caller, taskset: Taskset, *, slug: str, reason: str) -> Redac
         raise not_found("Task")
     content_ids = sorted(set(held.values()))
     places = [place for content_id in content_ids for place in _places(taskset, content_id)]
+    chunks = {key for content_id in content_ids for key in _chunks_with(taskset.team_id, content_id).values_list("pk", flat=True)}
     keys = [queries.content_key(taskset.team_id, content_id) for content_id in content_ids]
     texts = {key: _marker(text, reason) for key, text in queries.content_texts(keys).items()}
     with transaction.atomic():
         hold_contents(taskset.team_id)
         _write_markers(texts)
+        for part in bulk.batches(chunks, SWEEP_BATCH):
+            TableBlock.objects.filter(chunk__in=part).delete()
         DraftChange.objects.filter(Q(content_id__in=content_ids) | Q(draft__taskset=taskset, slug=slug)).filter(draft__taskset__team_id=taskset.team_id).delete()  # fmt: skip
         shown = Taskset.objects.filter(team_id=taskset.team_id, id__in={taskset.id, *(set_id for set_id, _name, _slug in places)})
         shown.update(name_revision=F("name_revision") + 1, changed_at=timezone.now())
@@ -193,9 +196,13 @@ def _write_markers(texts: dict[uuid.UUID, str]) -> None:
     HeadTask.objects.filter(content_id__in=texts).update(columns=None)
 
 
+def _chunks_with(team_id: uuid.UUID, content_id: str) -> QuerySet[Any]:
+    return Chunk.objects.filter(team_id=team_id).annotate(at=StrIndex("text", Value(f"{content_id} "))).filter(at__gt=0)
+
+
 def _places(taskset: Taskset, content_id: str) -> Iterator[tuple[uuid.UUID, str, str]]:
     """Every (taskset id, name, slug) of the team whose versions hold this content."""
-    chunks = Chunk.objects.filter(team_id=taskset.team_id).annotate(at=StrIndex("text", Value(f"{content_id} "))).filter(at__gt=0)
+    chunks = _chunks_with(taskset.team_id, content_id)
     slugs = {
         chunk_id: [versions.slug_of(line) for line in versions.lines_of([text.encode()]) if versions.content_id_of(line) == content_id]
         for chunk_id, text in chunks.values_list("chunk_id", "text")

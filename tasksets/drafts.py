@@ -23,7 +23,8 @@ from tasksets import bulk, drafting, queries, versions
 from tasksets.commits import TRIES, Destination, Uploaded, commit_entries
 from tasksets.drafting import Conflict, Edit
 from tasksets.models import Draft, DraftChange, Taskset, Version
-from tasksets.queries import VersionTask
+from tasksets.tables import questions
+from tasksets.tables.reading import Table
 from tasksets.versions import Plan
 from web.errors import AppError, conflict, forbidden, invalid, not_found, problem
 
@@ -307,8 +308,7 @@ def _bulk_edits(base: Version | None, changes: Mapping[str, Change], given: Draf
     if given.slugs is not None:
         slugs: Iterable[str] = dict.fromkeys(given.slugs)
     else:
-        found = queries.find_tasks(base, q=given.q, after=None, limit=EVERY_TASK) if base else []
-        slugs = [task.slug for task in found if _matches(task, given.filter) and not _is_removed(changes.get(task.slug))]
+        slugs = [slug for slug in _matching(base, given) if not _is_removed(changes.get(slug))]
     if given.duplicate:
         yield from _copies(base, changes, list(slugs))
         return
@@ -320,17 +320,10 @@ def _is_removed(change: Change | None) -> bool:
     return change is not None and change.edit.op == "remove"
 
 
-def _matches(task: VersionTask, wanted: Mapping[str, Sequence[str]]) -> bool:
-    if not wanted:
-        return True
-    columns = msgspec.json.decode(content.read_stored(task.text).columns, type=dict[str, msgspec.Raw] | None) or {}
-    values = {**{key: _plain(bytes(raw)) for key, raw in columns.items()}, "env": task.env, "task_id": task.task_id}
-    return all(values.get(key) in texts for key, texts in wanted.items())
-
-
-def _plain(raw: bytes) -> str:
-    """Text as it is, everything else as JSON."""
-    return msgspec.json.decode(raw, type=str) if raw.startswith(b'"') else raw.decode()
+def _matching(base: Version | None, given: DraftBulk) -> Iterator[str]:
+    """Raises AppError 422."""
+    asked = questions.asked(given.q, "", given.filter)
+    return Table(base).slugs(asked) if base else iter(())
 
 
 def _copies(base: Version | None, changes: Mapping[str, Change], slugs: Sequence[str]) -> Iterator[DraftEdit]:

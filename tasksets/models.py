@@ -37,6 +37,26 @@ class Chunk(models.Model):
         constraints = [models.UniqueConstraint(fields=["team", "chunk_id"], name="chunk_unique_in_team")]
 
 
+class TableBlock(models.Model):
+    """What the table needs of a chunk's tasks, made at its first look (`tasksets.tables.blocks`): so many rows' columns, packed."""
+
+    chunk = models.OneToOneField(Chunk, models.CASCADE, primary_key=True, related_name="table_block")
+    rows = models.PositiveIntegerField()
+    columns = models.BinaryField()
+
+
+class TableText(models.Model):
+    """What text search reads: some of a block's tasks in lower case, packed. `ends` is where each ends."""
+
+    block = models.ForeignKey(TableBlock, models.CASCADE, related_name="texts", db_index=False)
+    first_row = models.PositiveIntegerField()
+    ends = models.BinaryField()
+    body = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["block", "first_row"], name="one_table_text_per_place")]
+
+
 class Taskset(models.Model):
     """`name` is the handle. `name_revision` counts what makes exports wrong: renames and redactions. `changed_at` moves with every
     write. Of a purged set only the numbers, digests and counts of its versions are left."""

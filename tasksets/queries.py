@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 from django.db.models import Q, QuerySet
 
@@ -161,8 +160,7 @@ def check_there(taskset: Taskset) -> None:
 def iter_version_tasks(version: Version, slugs: Sequence[str] | None = None, *, start: int = 0) -> Iterator[VersionTask]:
     """The tasks in the version's order, all or those of `slugs`, from position `start` on; a thousand in memory at a time."""
     wanted = None if slugs is None else {versions.slug_json(slug) for slug in slugs}
-    for part in batches(_numbered(version, wanted, start), READ_BATCH):
-        yield from _read_tasks(version.taskset.team_id, part)
+    return read_tasks(version.taskset.team_id, _numbered(version, wanted, start))
 
 
 def _numbered(version: Version, wanted: set[bytes] | None, start: int) -> Iterator[tuple[int, bytes]]:
@@ -172,6 +170,12 @@ def _numbered(version: Version, wanted: set[bytes] | None, start: int) -> Iterat
             if position >= start and (wanted is None or versions.slug_key(line) in wanted):
                 yield position, line
             position += 1
+
+
+def read_tasks(team_id: uuid.UUID, numbered: Iterable[tuple[int, bytes]]) -> Iterator[VersionTask]:
+    """The tasks of entries with their positions, in the order given; a thousand in memory at a time."""
+    for part in batches(numbered, READ_BATCH):
+        yield from _read_tasks(team_id, part)
 
 
 def _read_tasks(team_id: uuid.UUID, numbered: Sequence[tuple[int, bytes]]) -> Iterator[VersionTask]:
@@ -232,25 +236,7 @@ def head_task(row: HeadTask) -> VersionTask:
     return VersionTask(row.position, row.slug, row.content.id, row.content.content_id, row.env, row.task_id, row.content.text)
 
 
-def find_tasks(version: Version, *, q: str, after: int | None, limit: int) -> list[VersionTask]:
-    """A page of tasks behind position `after`, those with `q` in slug or text. The head's come from its own rows."""
-    start = 0 if after is None else after + 1
-    rows = _searched(_head_rows(version).filter(position__gte=start), q).order_by("position")[:limit]
-    found = [head_task(row) for row in rows]
-    if found or _is_head(version):
-        return found
-    return list(islice((task for task in iter_version_tasks(version, start=start) if holds(task, q)), limit))
-
-
-def _searched(rows: QuerySet[HeadTask], q: str) -> QuerySet[HeadTask]:
-    return rows.filter(Q(slug__icontains=q) | Q(content__text__icontains=as_json(q))) if q else rows
-
-
-def holds(task: VersionTask, q: str) -> bool:
-    """Is `q` in the slug or the text? What `find_tasks` looks for."""
-    return not q or q.lower() in task.slug.lower() or as_json(q).lower() in task.text.lower()
-
-
-def as_json(q: str) -> str:
-    """What is looked for, as it stands in JSON text."""
-    return versions.slug_json(q)[1:-1].decode()
+def find_tasks(version: Version, *, start: int, limit: int) -> list[VersionTask] | None:
+    """Tasks from position `start` on, from the head's own rows; None for any other version."""
+    rows = list(_head_rows(version).filter(position__gte=start).order_by("position")[:limit])
+    return [head_task(row) for row in rows] if rows or _is_head(version) else None

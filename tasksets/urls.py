@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from accounts.http import methods
-from tasksets import api, api_downloads, api_drafts, api_versions, hud
+from tasksets import api, api_downloads, api_drafts, api_tables, api_versions, hud
 
 urlpatterns = [
     path("", include("tasksets.imports.urls")),
@@ -11,7 +11,8 @@ urlpatterns = [
     path("api/tasksets/<str:ref>", api.taskset),
     path("api/tasksets/<str:ref>/versions", api.versions),
     path("api/tasksets/<str:ref>/versions/<int:number>", api.version),
-    path("api/tasksets/<str:ref>/tasks", api.tasks),
+    path("api/tasksets/<str:ref>/tasks", api_tables.tasks),
+    path("api/tasksets/<str:ref>/facets", api_tables.facets),
     path("api/tasksets/<str:ref>/tags", api_versions.taskset_tags),
     path("api/tasksets/<str:ref>/tags/<str:tag>", api_versions.taskset_tag),
     path("api/tasksets/<str:ref>/diff", api_versions.taskset_diff),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import uuid
 
 from django.contrib.auth import login, logout
+from django.http import HttpResponse
 from django.middleware.csrf import get_token
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view, authentication_classes, permission_classes
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import actions, queries, throttle
+from accounts import actions, preferences, queries, throttle
 from accounts.authentication import signed_in
 from accounts.callers import Caller
 from accounts.models import User
@@ -20,7 +22,7 @@ from accounts.render import render_key, render_membership, render_project
 from proctor import __version__
 from proctor.wire.accounts import KeyIn, KeyMade, KeyOut, Me, SignIn
 from proctor.wire.base import Page
-from web.bodies import parse_body
+from web.bodies import parse_body, read_body
 from web.errors import unauthorized
 
 
@@ -68,6 +70,17 @@ def render_me(request: Request, user: User, caller: Caller) -> dict[str, object]
         id=str(user.id), email=user.email, name=user.name, is_instance_admin=user.is_instance_admin, team=current, teams=teams,
         projects=projects, csrf_token=token, server=server,
     ).model_dump(mode="json")  # fmt: skip
+
+
+@extend_schema(methods=["GET"], responses={200: OpenApiTypes.OBJECT})
+@extend_schema(methods=["PUT"], request=OpenApiTypes.OBJECT, responses={204: None})
+@api_view(["GET", "PUT"])
+def preference(request: Request, name: str) -> HttpResponse:
+    caller = signed_in(request, "read")
+    if request.method == "GET":
+        return HttpResponse(preferences.get_preference(caller, name), content_type="application/json")
+    preferences.set_preference(caller, name, read_body(request._request))
+    return HttpResponse(status=204)
 
 
 @extend_schema(methods=["GET"], responses=Page[KeyOut])

@@ -69,6 +69,18 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True)
 
 
+class Preference(models.Model):
+    """What a person chose for the page under a name, as JSON text."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="preferences", db_index=False)
+    name = models.CharField(max_length=100)
+    text = models.TextField()
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "name"], name="one_preference_per_person_and_name")]
+
+
 class AuditEvent(models.Model):
     """Append-only: who did what to which object. `facts` never hold a secret."""
 

@@ -9,6 +9,7 @@ urlpatterns = [
     path("auth/sign-in", api.sign_in),
     path("auth/sign-out", api.sign_out),
     path("api/me", api.me),
+    path("api/me/preferences/<str:name>", api.preference),
     path("api/keys", api.keys),
     path("api/keys/<uuid:key_id>/revoke", api.revoke),
     path("v2/auth/me", methods(GET=hud.me)),

@@ -32,6 +32,14 @@ def offset(request: HttpRequest) -> int:
     return min(int(text), 10**9) if text.isdecimal() and len(text) < 12 else 0
 
 
+def place(request: HttpRequest) -> int:
+    """`at`, the place of the first item, 0 when absent. Raises AppError 422."""
+    text = request.GET.get("at", "0")
+    if not text.isdecimal() or len(text) > 10:
+        raise invalid([problem("at", "must be a whole number from 0 on", text)])
+    return int(text)
+
+
 def read_cursor(request: HttpRequest, length: int) -> list[Any] | None:
     """The key of the last row of the page before, or None. Raises AppError 422 for a cursor that we did not make."""
     text = request.GET.get("cursor")

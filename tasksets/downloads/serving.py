@@ -25,6 +25,8 @@ from tasksets.downloads.parquet import NoParquet, write_parquet
 from tasksets.downloads.rows import Facts, Outgoing, blocks, write_csv, write_json, write_lines
 from tasksets.models import Version
 from tasksets.queries import Pinned
+from tasksets.tables.asking import Asked
+from tasksets.tables.reading import Table
 from web.errors import AppError, invalid, problem
 from web.threads import in_reader
 
@@ -107,8 +109,10 @@ def _written(found: Pinned, facts: Facts, name: str, q: str) -> Iterator[bytes]:
 
 
 def _tasks(version: Version | None, q: str) -> Iterator[Outgoing]:
-    tasks = queries.iter_version_tasks(version) if version else iter(())
-    return (Outgoing(task.slug, task.text) for task in tasks if queries.holds(task, q))
+    if version is None:
+        return iter(())
+    tasks = Table(version).tasks(Asked(q)) if q else queries.iter_version_tasks(version)
+    return (Outgoing(task.slug, task.text) for task in tasks)
 
 
 def _written_zip(found: Pinned, facts: Facts, q: str) -> Iterator[bytes]:

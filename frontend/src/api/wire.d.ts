@@ -435,6 +435,74 @@ export interface components {
             request_id: string | null;
         };
         /**
+         * FacetBin
+         * @description Numbers from `least` up to `most`, in the last one with it.
+         */
+        FacetBin: {
+            /** Count */
+            count: number;
+            /** Least */
+            least: number;
+            /** Most */
+            most: number;
+        };
+        /** FacetOut */
+        FacetOut: {
+            /**
+             * Bins
+             * @description Of numbers.
+             */
+            bins: components["schemas"]["FacetBin"][];
+            /**
+             * Column
+             * @description `env`, `task_id` or `columns.<name>`.
+             */
+            column: string;
+            /**
+             * Distinct
+             * @description How many texts there are in the version, under `facet_q`.
+             */
+            distinct: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "values" | "numbers";
+            /**
+             * Values
+             * @description The hundred most frequent of the version, whatever the filters.
+             */
+            values: components["schemas"]["FacetValue"][];
+        };
+        /** FacetValue */
+        FacetValue: {
+            /**
+             * Count
+             * @description Tasks with it that the search and the filters of the other columns leave.
+             */
+            count: number;
+            /**
+             * Text
+             * @description As a filter names it, cut at 200 characters; null: no value.
+             */
+            text: string | null;
+        };
+        /** FacetsOut */
+        FacetsOut: {
+            /** Facets */
+            facets: components["schemas"]["FacetOut"][];
+            /**
+             * More
+             * @description Columns that were not counted; ask for them with `column=`.
+             */
+            more: string[];
+            /**
+             * Total
+             * @description Tasks that the search and all filters leave.
+             */
+            total: number;
+        };
+        /**
          * FailureGroup
          * @description Failed runs of a job merged by class and first line.
          */
@@ -1674,6 +1742,86 @@ export interface components {
             slug: string;
             /** Taskset */
             taskset: string;
+        };
+        /**
+         * TaskResult
+         * @description A run of one task, in any job on its taskset.
+         */
+        TaskResult: {
+            /** Agent Type */
+            agent_type: string | null;
+            /** Attempt */
+            attempt: number;
+            /** Blame */
+            blame: ("agent" | "environment" | "grader" | "provider" | "task" | "platform") | null;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /**
+             * Counted
+             * @enum {string}
+             */
+            counted: "graded" | "failed" | "cancelled" | "pending";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Error
+             * @description First 300 characters.
+             */
+            error: string | null;
+            /** Failure Class */
+            failure_class: string | null;
+            /** Group Id */
+            group_id: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Is Same Content
+             * @description Whether it ran what the task holds in the version asked for; null when that is not known.
+             */
+            is_same_content: boolean | null;
+            /** Job Id */
+            job_id: string;
+            /** Job Name */
+            job_name: string;
+            /** Model */
+            model: string | null;
+            /**
+             * Repeat
+             * @description Column of the matrix, from 0.
+             */
+            repeat: number;
+            /** Revision */
+            revision: number;
+            /** Reward */
+            reward: number | null;
+            /** Slug */
+            slug: string | null;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "provisioning" | "running" | "grading" | "completed" | "error" | "cancelled";
+            /** Step Count */
+            step_count: number;
+            /**
+             * Task Index
+             * @description Row of the matrix, from 0.
+             */
+            task_index: number | null;
+            /** Total Tokens */
+            total_tokens: number | null;
+            /**
+             * Version Number
+             * @description Of the taskset, as the job pinned it.
+             */
+            version_number: number | null;
         };
         /**
          * TaskRow

@@ -117,6 +117,17 @@ class RunRow(WireOut):
     step_count: int
 
 
+class TaskResult(RunRow):
+    """A run of one task, in any job on its taskset."""
+
+    job_id: str
+    job_name: str
+    version_number: int | None = Field(description="Of the taskset, as the job pinned it.")
+    model: str | None
+    agent_type: str | None
+    is_same_content: bool | None = Field(description="Whether it ran what the task holds in the version asked for; null when that is not known.")
+
+
 class MatrixTask(WireOut):
     task_index: int
     slug: str | None
