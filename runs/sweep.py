@@ -1,7 +1,8 @@
 """Nothing is left behind: every minute, and at start, the engine and the database are compared both ways.
 
 Containers without a live attempt go; runs whose container vanished are left to their own rollout, which notices. Only containers with our
-instance's label are ever touched. The leader also ends silent outside runs and drops used tickets.
+instance's label are ever touched. The leader also ends silent outside runs, drops used tickets and what newer manifests made
+of no use.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import OurContainer
 from runs.actions import workers
 from runs.queries.platform import live_attempts
+from tasksets.analysis import claims as analysis_claims
+from tasksets.analysis.actions import drop_outdated
 from tasksets.imports import claims as import_claims
 from tasksets.imports import sessions
 from web.threads import in_writer
@@ -41,6 +44,7 @@ class Sweeper:
         await self.worker.ledger.write(workers.free_own, self.worker.id)
         await self.worker.ledger.write(claims.free_claims)
         await self.worker.ledger.write(import_claims.free_claims)
+        await self.worker.ledger.write(analysis_claims.free_claims)
         await self._sweep(young_s=0)
 
     async def follow(self) -> None:
@@ -51,6 +55,7 @@ class Sweeper:
                 await self.worker.ledger.write(workers.lose_silent_runs, SILENT_S)
                 await self.worker.ledger.write(workers.drop_old_rows)
                 await in_writer(sessions.drop_expired)
+                await in_writer(drop_outdated)
             except Exception:
                 logger.exception("sweep failed, trying again")
 

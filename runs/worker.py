@@ -2,7 +2,7 @@
 
 Threads: *heartbeat* (every second looks for cancels; every 5 s renews all leases in one UPDATE; stops everything when it could not
 for 25 s; ends a process whose loop is blocked for 60 s) and *scheduler* (`runs.scheduler`). On the event loop of the actors: the
-engine, environment builds, the sweep. `WorkerProcess` is a singleton of the process, made by `config.worker_boot`.
+engine, environment builds, imports, analyses (a process of their own), the sweep. `WorkerProcess` is a singleton of the process, made by `config.worker_boot`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from runs.planning import Able
 from runs.queries.platform import cancels_asked
 from runs.scheduler import Scheduler
 from runs.sweep import Sweeper
+from tasksets.analysis import worker as analyses
 from tasksets.imports import worker as imports
 
 logger = logging.getLogger(__name__)
-BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S = 1.0, 5.0, 25.0, 60.0, 3.0
+BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S, ANALYSES_S = 1.0, 5.0, 25.0, 60.0, 3.0, 3.0
 
 
 class WorkerProcess:
@@ -84,7 +85,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._build_environments(), self._check_imports())]
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._build_environments(), self._check_imports(), self._analyse_tasksets())]
 
     async def _find_engine(self) -> None:
         if settings.PROCTOR_SANDBOX == "subprocess":
@@ -129,6 +130,11 @@ class WorkerProcess:
         while True:
             worked = await self._guarded(lambda: asyncio.to_thread(imports.process_one, self.id, lambda: self.stopping))
             await asyncio.sleep(0.1 if worked else 1.0)
+
+    async def _analyse_tasksets(self) -> None:
+        while True:
+            await self._guarded(analyses.run_waiting)
+            await asyncio.sleep(ANALYSES_S)
 
     async def _guarded(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:

@@ -7,6 +7,8 @@ An upload is read and checked here, then goes through `commit_entries` as every 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -15,6 +17,7 @@ from accounts.audit import audit
 from accounts.callers import Caller
 from accounts.names import handle_for, taken
 from tasksets import commits, exports, queries, versions
+from tasksets.analysis.actions import drop_analyses
 from tasksets.commits import Destination, Uploaded
 from tasksets.models import Taskset, TasksetAlias
 from tasksets.uploads import read_upload
@@ -69,12 +72,22 @@ def _id_in(text: str | None, field: str) -> uuid.UUID | None:
     return found
 
 
-def change_taskset(caller: Caller, taskset_id: uuid.UUID, *, name: str | None = None, archived: bool | None = None) -> Taskset:
-    """Rename (the old handle stays an alias until another takes it), archive or restore. Raises AppError 404, 409, 422."""
+def change_taskset(
+    caller: Caller,
+    taskset_id: uuid.UUID,
+    *,
+    name: str | None = None,
+    archived: bool | None = None,
+    schema_policy: str | None = None,
+    answer_fields: list[str] | None = None,
+) -> Taskset:
+    """Rename (the old handle stays an alias until another takes it), archive or restore, choose what analyses look at; None stays as it
+    is. Raises AppError 404, 409, 422."""
     caller.require("write")
+    chosen = {"schema_policy": schema_policy, "answer_fields": answer_fields}
     try:
         with transaction.atomic():
-            taskset = _change(caller, taskset_id, name, archived)
+            taskset = _change(caller, taskset_id, name, archived, {key: value for key, value in chosen.items() if value is not None})
     except IntegrityError:
         raise taken("taskset", handle_for(name or "")) from None
     if taskset.head and name is not None and not taskset.purged_at:
@@ -83,7 +96,7 @@ def change_taskset(caller: Caller, taskset_id: uuid.UUID, *, name: str | None = 
     return taskset
 
 
-def _change(caller: Caller, taskset_id: uuid.UUID, name: str | None, archived: bool | None) -> Taskset:
+def _change(caller: Caller, taskset_id: uuid.UUID, name: str | None, archived: bool | None, chosen: Mapping[str, Any]) -> Taskset:
     taskset = Taskset.objects.select_for_update().filter(team_id=caller.team_id, id=taskset_id).first()
     if taskset is None:
         raise not_found("Taskset")
@@ -94,9 +107,19 @@ def _change(caller: Caller, taskset_id: uuid.UUID, name: str | None, archived: b
     if archived is not None and archived != bool(taskset.archived_at):
         taskset.archived_at = timezone.now() if archived else None
         audit(caller, "taskset.archive" if archived else "taskset.restore", "taskset", taskset.id)
+    if any(getattr(taskset, key) != value for key, value in chosen.items()):
+        _choose(caller, taskset, chosen)
     taskset.changed_at = timezone.now()
     taskset.save()
     return taskset
+
+
+def _choose(caller: Caller, taskset: Taskset, chosen: Mapping[str, Any]) -> None:
+    """What was found out under the old choice counts for nothing."""
+    for key, value in chosen.items():
+        setattr(taskset, key, value)
+    drop_analyses([taskset])
+    audit(caller, "taskset.choose", "taskset", taskset.id, **chosen)
 
 
 def _rename(caller: Caller, taskset: Taskset, name: str) -> None:

@@ -72,7 +72,7 @@ def taskset(request: Request, ref: str) -> Response:
         return Response(render_taskset(found.taskset, found.version if found.pinned else None).model_dump(mode="json"))
     given = parse_body(request._request, TasksetChange)
     unpinned(found)
-    changed = actions.change_taskset(caller, found.taskset.id, name=given.name, archived=given.archived)
+    changed = actions.change_taskset(caller, found.taskset.id, **given.model_dump())
     return Response(render_taskset(changed).model_dump(mode="json"))
 
 

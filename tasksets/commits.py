@@ -25,6 +25,7 @@ from accounts.queries import default_project, get_project
 from proctor import content
 from proctor.content import TaskText
 from tasksets import bulk, exports, queries, versions
+from tasksets.analysis.checks import refuse_bad
 from tasksets.models import Chunk, HeadTask, TaskContent, Taskset, TasksetAlias, Version
 from tasksets.tables import blocks
 from tasksets.uploads import too_many
@@ -178,6 +179,8 @@ def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapp
         raise too_many(len(plan.entries))
     if target.taskset and not plan.is_change:
         return Uploaded(target.taskset, head, 0, 0, 0, plan.unchanged)
+    if target.taskset:
+        refuse_bad(target.taskset, [*plan.created, *plan.updated], tasks)
     tasks = _not_redacted(caller.team_id, tasks)
     _write_contents(caller.team_id, plan, tasks)
     prepared = _prepare(caller, head, lines, plan, tasks, message)

@@ -22,6 +22,7 @@ from accounts.audit import audit
 from accounts.callers import Caller
 from proctor import content
 from tasksets import bulk, comparisons, exports, queries, versions
+from tasksets.analysis.actions import drop_analyses
 from tasksets.commits import hold_contents
 from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TableBlock, TaskContent, Taskset, Version
 from web.errors import conflict, invalid, not_found, problem
@@ -96,6 +97,7 @@ def _mark_purged(caller: Caller, taskset: Taskset, breaks: dict[str, int]) -> No
         taskset.save(update_fields=["purged_at", "changed_at"])
         Draft.objects.filter(taskset=taskset).delete()
         exports.drop_exports([taskset])
+        drop_analyses([taskset])
         audit(caller, "taskset.purge", "taskset", taskset.id, name=taskset.name, breaks=breaks)
 
 
@@ -179,6 +181,7 @@ def redact(caller: Caller, taskset: Taskset, *, slug: str, reason: str) -> Redac
         shown = Taskset.objects.filter(team_id=taskset.team_id, id__in={taskset.id, *(set_id for set_id, _name, _slug in places)})
         shown.update(name_revision=F("name_revision") + 1, changed_at=timezone.now())
         exports.drop_exports(shown)
+        drop_analyses(shown)
         audit(caller, "taskset.redact", "taskset", taskset.id, slug=slug, reason=reason, contents=content_ids)
     also_in = sorted({(name, other) for set_id, name, other in places if (set_id, other) != (taskset.id, slug)})
     return Redacted(slug, len(content_ids), sorted(held), also_in)

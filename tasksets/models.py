@@ -59,7 +59,8 @@ class TableText(models.Model):
 
 class Taskset(models.Model):
     """`name` is the handle. `name_revision` counts what makes exports wrong: renames and redactions. `changed_at` moves with every
-    write. Of a purged set only the numbers, digests and counts of its versions are left."""
+    write. Of a purged set only the numbers, digests and counts of its versions are left. `schema_policy` is off, warn or refuse; no
+    `answer_fields` are the usual ones."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, models.CASCADE, related_name="tasksets")
@@ -73,6 +74,8 @@ class Taskset(models.Model):
     changed_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True)
     purged_at = models.DateTimeField(null=True)
+    schema_policy = models.CharField(max_length=6, default="warn")
+    answer_fields = models.JSONField(default=list)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "name"], name="taskset_name_unique_in_team")]
@@ -189,4 +192,5 @@ class Export(models.Model):
         constraints = [models.UniqueConstraint(fields=["version", "name", "encoding"], name="one_export_per_encoding")]
 
 
+from tasksets.analysis.models import Analysis, Finding  # noqa: E402, F401
 from tasksets.imports.models import Import, ImportEdit, ImportProblem, SavedMapping, Upload, UploadPart  # noqa: E402, F401

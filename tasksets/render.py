@@ -28,7 +28,7 @@ def render_taskset(taskset: Taskset, pinned: Version | None = None) -> TasksetOu
         head=render_version(head) if head else None, pinned=render_version(pinned) if pinned else None,
         environments=sorted(head.environments) if head else [],
         created_at=taskset.created_at, changed_at=taskset.changed_at, archived_at=taskset.archived_at,
-        purged_at=taskset.purged_at,
+        purged_at=taskset.purged_at, schema_policy=taskset.schema_policy, answer_fields=taskset.answer_fields,
     )  # fmt: skip
 
 

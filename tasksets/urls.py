@@ -7,6 +7,7 @@ from tasksets import api, api_downloads, api_drafts, api_tables, api_versions, h
 
 urlpatterns = [
     path("", include("tasksets.imports.urls")),
+    path("", include("tasksets.analysis.urls")),
     path("api/tasksets", api.tasksets),
     path("api/tasksets/<str:ref>", api.taskset),
     path("api/tasksets/<str:ref>/versions", api.versions),

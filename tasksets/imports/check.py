@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 
 from accounts.names import normalise
 from environments.models import Environment
+from proctor.content import read_stored
 from proctor.formats import FileRefused
 from proctor.formats.base import Row, RowProblem, problem
 from proctor.formats.folders import PATH
 from proctor.formats.mapping import Made, Mapper
 from proctor.wire.imports import Mapping, PlanCounts
 from tasksets import bulk, queries, versions
+from tasksets.analysis.checks import Rules
 from tasksets.imports.claims import Claim, Lost
 from tasksets.imports.models import Import, ImportProblem
 from tasksets.imports.reading import mapping_of, reading
@@ -36,6 +38,7 @@ class Checker:
         self._mapper = Mapper(mapping)
         self._lines: dict[bytes, int] = {}
         self._taken = _names_of_other_kinds(found) if found.format == "zip" else frozenset()
+        self._rules = _refusing_rules(found)
         self._number = 0
 
     def make(self, row: Row) -> Made:
@@ -43,6 +46,9 @@ class Checker:
         made = self._mapper.make(row, self._number)
         if made.task is None:
             return made
+        refused = self._rules.problems(read_stored(made.task.text)) if self._rules else []
+        if refused:
+            return Made(made.line, None, tuple(self._mapper.placed(one, row) for one in refused))
         key = versions.slug_json(made.task.slug)
         first = self._lines.setdefault(key, made.line)
         if first != made.line:
@@ -50,6 +56,12 @@ class Checker:
         if made.task.env in self._taken and PATH in row.cells:
             return Made(made.line, None, (problem("env", "there is an environment of this name that is no task folder", made.task.env),))
         return made
+
+
+def _refusing_rules(found: Import) -> Rules | None:
+    """What the manifests say, for a set that refuses what does not fit them."""
+    taskset = target_of(found)
+    return Rules(found.team_id) if taskset is not None and taskset.schema_policy == "refuse" else None
 
 
 def _names_of_other_kinds(found: Import) -> frozenset[str]:

@@ -22,6 +22,107 @@ export interface components {
              */
             type: string;
         };
+        /**
+         * AnalysisCounts
+         * @description How many there are; a list may hold fewer (`cut`).
+         */
+        AnalysisCounts: {
+            /**
+             * Checks
+             * @description Findings of the checks.
+             * @default 0
+             */
+            checks: number;
+            /**
+             * Cut
+             * @description Lists that do not hold everything.
+             * @default []
+             */
+            cut: ("check" | "exact" | "near" | "leak")[];
+            /**
+             * Exact
+             * @description Tasks with the same content as one before them.
+             * @default 0
+             */
+            exact: number;
+            /**
+             * Leaks
+             * @default 0
+             */
+            leaks: number;
+            /**
+             * Near
+             * @description Pairs of prompts with a Jaccard of 0.8 or more.
+             * @default 0
+             */
+            near: number;
+            /**
+             * Prompts
+             * @description Tasks with a prompt, which alone are compared.
+             * @default 0
+             */
+            prompts: number;
+            /**
+             * Tasks
+             * @default 0
+             */
+            tasks: number;
+            /**
+             * Tasks Unknown
+             * @description Tasks whose environment has no manifest here.
+             * @default 0
+             */
+            tasks_unknown: number;
+            /**
+             * Tasks With Checks
+             * @default 0
+             */
+            tasks_with_checks: number;
+        };
+        /**
+         * AnalysisOut
+         * @description `none`: not asked for, and not begun by itself. `settings` are those it was made with; of one not begun, those it would be made with.
+         */
+        AnalysisOut: {
+            counts: components["schemas"]["AnalysisCounts"];
+            /** Created At */
+            created_at: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Environments */
+            environments: components["schemas"]["CheckedEnvironment"][];
+            /** Error */
+            error: string | null;
+            /**
+             * Progress
+             * @description 0 to 1.
+             */
+            progress: number;
+            settings: components["schemas"]["AnalysisSettings"];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "none" | "queued" | "running" | "done" | "failed";
+            /** Version Number */
+            version_number: number | null;
+        };
+        /** AnalysisSettings */
+        AnalysisSettings: {
+            /** Answer Fields */
+            answer_fields: string[];
+            /** Jaccard */
+            jaccard: number;
+            /** Permutations */
+            permutations: number;
+            /**
+             * Schema Policy
+             * @enum {string}
+             */
+            schema_policy: "off" | "warn" | "refuse";
+            /** Shingle Words */
+            shingle_words: number;
+        };
         /** CancelOut */
         CancelOut: {
             /**
@@ -43,6 +144,71 @@ export interface components {
              * @enum {string}
              */
             kind: "text" | "json";
+        };
+        /** CheckFinding */
+        CheckFinding: {
+            /**
+             * Path
+             * @example args.n
+             * @example id
+             */
+            path: string;
+            /** Rule */
+            rule: string;
+            /** Slug */
+            slug: string;
+            /** Value */
+            value: string | null;
+        };
+        /**
+         * CheckedEnvironment
+         * @description `version_number` is what was checked against, null for an environment that is unknown. `newest_number`: the one ready now.
+         */
+        CheckedEnvironment: {
+            /** Name */
+            name: string;
+            /** Newest Number */
+            newest_number: number | null;
+            /** Tasks */
+            tasks: number;
+            /**
+             * Unusable
+             * @description Templates whose schema can't be used, and why; their args count as unchecked.
+             * @default {}
+             */
+            unusable: {
+                [key: string]: string;
+            };
+            /** Version Number */
+            version_number: number | null;
+        };
+        /**
+         * ChecksPage
+         * @description Findings in the order of the tasks, and what was checked against what.
+         */
+        ChecksPage: {
+            counts: components["schemas"]["AnalysisCounts"];
+            /** Environments */
+            environments: components["schemas"]["CheckedEnvironment"][];
+            /** Items */
+            items: components["schemas"]["CheckFinding"][];
+            /**
+             * Next Cursor
+             * @default null
+             */
+            next_cursor: string | null;
+            /**
+             * Policy
+             * @enum {string}
+             */
+            policy: "off" | "warn" | "refuse";
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "none" | "queued" | "running" | "done" | "failed";
+            /** Version Number */
+            version_number: number | null;
         };
         /** ClientFrame */
         ClientFrame: {
@@ -320,6 +486,23 @@ export interface components {
              * Format: date-time
              */
             saved_at: string;
+        };
+        /**
+         * DuplicatePair
+         * @description `other` repeats `slug`, which stands before it.
+         */
+        DuplicatePair: {
+            /** Jaccard */
+            jaccard: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "exact" | "near";
+            /** Other */
+            other: string;
+            /** Slug */
+            slug: string;
         };
         /**
          * EnvironmentIn
@@ -962,6 +1145,32 @@ export interface components {
         LastJobs: {
             /** Items */
             items: components["schemas"]["LastJob"][];
+        };
+        /**
+         * LeakPlace
+         * @description An answer among the words of a prompt: where it comes from, and the prompt's own text around it.
+         */
+        LeakPlace: {
+            /** After */
+            after: string;
+            /** Answer */
+            answer: string;
+            /**
+             * Answer Path
+             * @example args.answer
+             */
+            answer_path: string;
+            /** Before */
+            before: string;
+            /** Match */
+            match: string;
+            /**
+             * Prompt Path
+             * @example args.question
+             */
+            prompt_path: string;
+            /** Slug */
+            slug: string;
         };
         /**
          * Mapping
@@ -1851,9 +2060,15 @@ export interface components {
         };
         /**
          * TasksetChange
-         * @description Rename (`name` is the new title; the handle follows and the old one stays an alias) or archive.
+         * @description Rename (`name` is the new title; the handle follows and the old one stays an alias), archive, or choose what analyses look at.
          */
         TasksetChange: {
+            /**
+             * Answer Fields
+             * @description Keys that hold answers; none: the usual ones.
+             * @default null
+             */
+            answer_fields?: string[] | null;
             /**
              * Archived
              * @default null
@@ -1864,6 +2079,11 @@ export interface components {
              * @default null
              */
             name?: string | null;
+            /**
+             * Schema Policy
+             * @default null
+             */
+            schema_policy?: ("off" | "warn" | "refuse") | null;
         };
         /** TasksetIn */
         TasksetIn: {
@@ -1880,6 +2100,12 @@ export interface components {
         };
         /** TasksetOut */
         TasksetOut: {
+            /**
+             * Answer Fields
+             * @description Keys that hold answers; none: the usual ones.
+             * @default []
+             */
+            answer_fields: string[];
             /** Archived At */
             archived_at: string | null;
             /**
@@ -1919,6 +2145,13 @@ export interface components {
              * @default null
              */
             purged_at: string | null;
+            /**
+             * Schema Policy
+             * @description What is done with tasks that do not fit their environment's manifest.
+             * @default warn
+             * @enum {string}
+             */
+            schema_policy: "off" | "warn" | "refuse";
             /** Title */
             title: string;
         };

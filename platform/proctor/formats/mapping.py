@@ -63,7 +63,7 @@ class Mapper:
         try:
             return Made(row.line, content.parse_row(text))
         except BadContent as error:
-            return Made(row.line, None, tuple(self._placed(found, row) for found in error.problems))
+            return Made(row.line, None, tuple(self.placed(found, row) for found in error.problems))
 
     def _whole(self, row: Row) -> bytes:
         return row.whole if row.whole is not None else _encode(row.cells)
@@ -110,7 +110,7 @@ class Mapper:
             return None
         return _as_text(cell)
 
-    def _placed(self, found: Problem, row: Row) -> RowProblem:
+    def placed(self, found: Problem, row: Row) -> RowProblem:
         """In whole rows the place is a path; else the column, with the path inside its cell in the rule."""
         if self._mapping.whole_rows:
             return RowProblem(found.path or None, found.rule, found.value)

@@ -1,11 +1,14 @@
 """Tasksets, their versions and tasks, as the native API gives them."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
+from .analysis import SchemaPolicy
 from .base import RawJson, WireIn, WireOut
+
+AnswerField = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^.]+(\.[^.]+)*$", max_length=100)]
 
 
 class TasksetIn(WireIn):
@@ -14,10 +17,12 @@ class TasksetIn(WireIn):
 
 
 class TasksetChange(WireIn):
-    """Rename (`name` is the new title; the handle follows and the old one stays an alias) or archive."""
+    """Rename (`name` is the new title; the handle follows and the old one stays an alias), archive, or choose what analyses look at."""
 
     name: str | None = Field(default=None, min_length=1, max_length=255)
     archived: bool | None = None
+    schema_policy: SchemaPolicy | None = None
+    answer_fields: list[AnswerField] | None = Field(default=None, max_length=20, description="Keys that hold answers; none: the usual ones.")
 
 
 class VersionOut(WireOut):
@@ -45,6 +50,8 @@ class TasksetOut(WireOut):
     created_at: datetime
     changed_at: datetime
     archived_at: datetime | None
+    schema_policy: SchemaPolicy = Field(default="warn", description="What is done with tasks that do not fit their environment's manifest.")
+    answer_fields: list[str] = Field(default=[], description="Keys that hold answers; none: the usual ones.")
     purged_at: datetime | None = Field(default=None, description="Since then only its versions' numbers, digests and counts are left.")
 
 
