@@ -15,6 +15,7 @@ from accounts.callers import Caller
 from proctor.wire.base import Page
 from proctor.wire.tasksets import TaskOut, TasksetChange, TasksetIn, TasksetOut, UploadMode, UploadOut, VersionOut
 from tasksets import actions, queries
+from tasksets.models import Version
 from tasksets.queries import Pinned
 from tasksets.render import render_task, render_taskset, render_upload, render_version
 from tasksets.serving import export_view
@@ -108,8 +109,11 @@ def version(request: Request, ref: str, number: int) -> Response:
 @extend_schema(responses=TaskOut)
 @api_view(["GET"])
 def task(request: Request, ref: str, slug: str) -> Response:
-    caller = signed_in(request, "read")
-    version = queries.resolve_reference(caller, ref).version
+    return task_response(queries.resolve_reference(signed_in(request, "read"), ref).version, slug)
+
+
+def task_response(version: Version | None, slug: str) -> Response:
+    """Raises AppError 404."""
     found = queries.find_task_content(version, slug) if version else None
     if version is None or found is None:
         raise not_found("Task")

@@ -36,9 +36,14 @@ AT = OpenApiParameter("at", int, description="The place of the first task, count
 @extend_schema(parameters=[SEARCH, SORT, FILTER, AT, *PAGING], responses=Page[TaskRow])
 @api_view(["GET"])
 def tasks(request: Request, ref: str) -> Response:
-    found, asked = queries.resolve_reference(signed_in(request, "read"), ref), asked_of(request._request)
+    return tasks_response(request, queries.resolve_reference(signed_in(request, "read"), ref))
+
+
+def tasks_response(request: Request, found: Pinned, *, only_this: bool = False) -> Response:
+    """`only_this`: a cursor that names another version is refused, for who may see this one alone."""
+    asked = asked_of(request._request)
     key, mark = read_key(request._request, whole, whole, whole), mark_of(request._request)
-    if key and key[2] != mark:
+    if key and (key[2] != mark or (only_this and found.version and key[0] != found.version.number)):
         raise bad_cursor(request.GET["cursor"])
     version, start = _from_cursor(found, key) if key else (found.version, place(request._request))
     if version is None:

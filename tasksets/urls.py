@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from accounts.http import methods
-from tasksets import api, api_downloads, api_drafts, api_tables, api_versions, hud
+from tasksets import api, api_downloads, api_drafts, api_shared, api_tables, api_versions, hud
 
 urlpatterns = [
     path("", include("tasksets.imports.urls")),
@@ -30,6 +30,9 @@ urlpatterns = [
     path("api/tasksets/<str:ref>/upload", api.upload),
     path("api/tasksets/<str:ref>/export", api.export),
     path("api/tasksets/<str:ref>/download", api_downloads.taskset_download),
+    path("api/shared/<str:token>/tasks", api_shared.shared_tasks),
+    path("api/shared/<str:token>/tasks/<path:slug>", api_shared.shared_task),
+    path("api/shared/<str:token>/download", api_shared.shared_download),
     path("v2/tasksets", methods(POST=hud.create_taskset)),
     path("v2/tasksets/by-name/<path:name>", methods(GET=hud.by_name)),
     path("v2/tasksets/<str:ref>", methods(GET=hud.get_taskset)),

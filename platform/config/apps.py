@@ -1,4 +1,5 @@
-"""Sets the broker before any actor module is imported; otherwise Dramatiq would quietly boot another one."""
+"""What is wired at start: the broker, before any actor module is imported (otherwise Dramatiq would quietly boot another one), and what
+share links can show."""
 
 import os
 
@@ -15,6 +16,9 @@ class ConfigApp(AppConfig):
 
         from config.broker import make_broker
         from config.postgres import watch_connections
+        from shares import kinds
+        from tasksets.sharing import TASKSET
 
         dramatiq.set_broker(make_broker())
         watch_connections()
+        kinds.register(TASKSET)

@@ -76,6 +76,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "accounts",
+    "shares",
     "gateway",
     "environments",
     "tasksets",
@@ -86,6 +87,7 @@ MIDDLEWARE = [
     "web.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "shares.middleware.ShareHeadersMiddleware",
     "web.middleware.PageFilesMiddleware",
     "web.middleware.JsonErrorsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -156,7 +158,7 @@ AUTH_PASSWORD_VALIDATORS = [{"NAME": "django.contrib.auth.password_validation.Mi
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {"line": {"()": "web.masking.MaskingFormatter", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     # A defect is logged where it rose, with its trace; Django's second line about the reply says nothing more.
     "filters": {"with_trace": {"()": "django.utils.log.CallbackFilter", "callback": lambda record: record.exc_info is not None}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},

@@ -16,6 +16,7 @@ urlpatterns = [
     path("api/docs", page.api_docs),
     path("", include("accounts.urls")),
     path("", include("gateway.urls")),
+    path("", include("shares.urls")),
     path("", include("environments.urls")),
     path("", include("tasksets.urls")),
     path("", include("runs.urls")),

@@ -1767,6 +1767,139 @@ export interface components {
              */
             seq: string | number | null;
         };
+        /** ShareIn */
+        ShareIn: {
+            /**
+             * Expires At
+             * @default null
+             */
+            expires_at?: string | null;
+            /**
+             * Kind
+             * @description What is shared; today `taskset`.
+             */
+            kind: string;
+            /**
+             * Reference
+             * @description `name` follows the newest version; `name@3`, `name@tag` show that version for good.
+             */
+            reference: string;
+        };
+        /** ShareMade */
+        ShareMade: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string | null;
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /**
+             * Pinned
+             * @description It shows one version for good; otherwise the newest.
+             */
+            pinned: boolean;
+            /**
+             * Reference
+             * @description As it was when the link was made.
+             */
+            reference: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "live" | "expired" | "revoked";
+            /** Title */
+            title: string;
+            /**
+             * Url
+             * @description The link. Shown this once: only its hash is kept.
+             */
+            url: string;
+        };
+        /** ShareOut */
+        ShareOut: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string | null;
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /**
+             * Pinned
+             * @description It shows one version for good; otherwise the newest.
+             */
+            pinned: boolean;
+            /**
+             * Reference
+             * @description As it was when the link was made.
+             */
+            reference: string;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "live" | "expired" | "revoked";
+            /** Title */
+            title: string;
+        };
+        /**
+         * SharedTaskset
+         * @description What a visitor sees of a shared taskset. Names of people are not in it.
+         */
+        SharedTaskset: {
+            /** Digest */
+            digest: string | null;
+            /** Environments */
+            environments: string[];
+            /** Expires At */
+            expires_at: string | null;
+            /**
+             * Kind
+             * @default taskset
+             * @constant
+             */
+            kind: "taskset";
+            /**
+             * Made At
+             * @description When this version was made.
+             */
+            made_at: string | null;
+            /** Name */
+            name: string;
+            /** Pinned */
+            pinned: boolean;
+            /** Task Count */
+            task_count: number;
+            /** Title */
+            title: string;
+            /**
+             * Version Number
+             * @description Null while the set never held a task.
+             */
+            version_number: number | null;
+        };
         /** SignIn */
         SignIn: {
             /** Email */
