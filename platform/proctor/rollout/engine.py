@@ -51,7 +51,12 @@ _PHASE_BLAME: dict[str, Blame] = {
 
 
 async def run_rollout(plan: RolloutPlan, report: Report, *, engine: SandboxEngine | None = None) -> Outcome:
-    """Run one attempt. `engine` is used for the kinds it serves and stays open; for others one is made and closed here."""
+    """Run one attempt. `engine` is used for the kinds it serves and stays open; for others one is made and closed here. What a Task App
+    runs needs no sandbox of ours and is told by its driver."""
+    if plan.task_app is not None:
+        from proctor.rollout.drivers.taskapp import run_in_task_app
+
+        return await run_in_task_app(plan, report)
     rollout = _Rollout(plan, report, engine)
     try:
         await rollout.run()

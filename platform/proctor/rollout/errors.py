@@ -23,6 +23,13 @@ _BLAME: dict[str, Blame] = {
     "model_reply": "provider",
     "model_refused": "provider",
     "grading": "grader",
+    "peer_unreachable": "environment",
+    "peer_auth": "environment",
+    "peer_refused": "task",
+    "peer_error": "environment",
+    "peer_lost": "environment",
+    "peer_timeout": "environment",
+    "peer_reply": "environment",
     "platform": "platform",
 }
 

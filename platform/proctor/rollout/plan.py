@@ -29,9 +29,9 @@ class ModelRoute:
 @dataclass(frozen=True)
 class SandboxSpec:
     """What to start. `docker`: `image` on the engine. `subprocess`: `command` runs unsandboxed (shipped samples only).
-    `fake`: the in-process double."""
+    `fake`: the in-process double. `remote`: nothing of ours, the plan's `task_app` runs the task."""
 
-    kind: Literal["docker", "subprocess", "fake"]
+    kind: Literal["docker", "subprocess", "fake", "remote"]
     image: str | None = None
     command: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -42,6 +42,18 @@ class SandboxSpec:
     """The environment keeps a sandbox of its own inside (a `ssh/2` workspace): it gets HUD's system-call profile, not the engine's."""
     network: str | None = None
     """Name of a network that worker and sandbox share: then the address is the container's own. None: a published port on 127.0.0.1."""
+
+
+@dataclass(frozen=True)
+class TaskAppRoute:
+    """A Task App that runs whole rollouts, its policy included. `policy` is the policy's config as the app gets it; `secrets` are the texts
+    (keys, in `policy` too) that are taken out of whatever it answers."""
+
+    url: str
+    key: str = field(default="", repr=False)
+    public_only: bool = True
+    policy: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    secrets: Sequence[str] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,8 @@ class RolloutPlan:
     agent_config: Mapping[str, Any]
     sandbox: SandboxSpec
     model: ModelRoute | None = None
+    task_app: TaskAppRoute | None = None
+    """Set for sandbox kind `remote`: the rollout happens there."""
     verifier_text: str | None = None
     """The verifier's task row (`env`, `id`, `args`, …) as JSON text."""
     verifier_sandbox: SandboxSpec | None = None
@@ -87,7 +101,8 @@ class RolloutPlan:
 class Failure:
     """Why a run has no grade. `failure_class` is a stable word: `image_missing`, `environment_start`, `environment_exit`,
     `environment_protocol`, `environment_lost`, `setup`, `agent`, `model_http`, `model_timeout`, `model_reply`, `model_refused`,
-    `timeout`, `grading`, `ungraded`, `cancelled`, `lost`, `platform`."""
+    `timeout`, `grading`, `ungraded`, `cancelled`, `lost`, `platform`; of a Task App `peer_unreachable`, `peer_auth`, `peer_refused`,
+    `peer_error`, `peer_lost`, `peer_timeout`, `peer_reply`."""
 
     failure_class: str
     blame: Blame

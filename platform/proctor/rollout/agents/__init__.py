@@ -24,6 +24,8 @@ def make_agent(agent_type: str, config: Mapping[str, Any]) -> Agent:
         from proctor.rollout.agents.openai_compatible import OpenAICompatibleAgent
 
         return OpenAICompatibleAgent(config)
+    if agent_type == "task_app":
+        raise RolloutFailed("agent", "The agent task_app is the policy inside a Task App: this task's environment is none.")
     from proctor.rollout.agents.recorded import NoopAgent, ReplayAgent
 
     return ReplayAgent(config) if agent_type == "replay" else NoopAgent()

@@ -1,7 +1,7 @@
 """What an agent's configuration may say. Pure, used at submit and again before a run.
 
 Where a model is served, and with which key, is a team's setting and never a job's: such keys are refused wherever they
-hide. Keys that the HUD SDK always sends are accepted, with effect or without.
+hide (but in the policy of a Task App, which is not ours). Keys that the HUD SDK always sends are accepted, with effect or without.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-AGENT_TYPES = ("openai_compatible", "replay", "noop")
+AGENT_TYPES = ("openai_compatible", "replay", "noop", "task_app")
+SCORES = ("mean_return", "outcome_score", "events_score")
 STOP_CONDITIONS = ("length", "malformed_tool_call")
 MAX_STEPS = 1_000
 
@@ -20,6 +21,7 @@ _OPENAI = _COMMON | {
     "auto_respond", "max_steps", "tool_timeout_seconds", "system_prompt", "citations_enabled", "stop_on",
     "screenshot_encoding", "checkpoint", "completion_kwargs",
 }  # fmt: skip
+_TASK_APP = _COMMON | {"mode", "policy", "policy_name", "ops", "turns", "on_done", "record", "safety", "score"}
 _RESERVED_KWARGS = frozenset({"messages", "stream", "tools", "n", "stream_options"})
 
 
@@ -36,7 +38,7 @@ def _forbidden(value: Any, path: str) -> list[str]:
     if not isinstance(value, Mapping):
         return []
     here = [f"{path}.{key} is not allowed: model endpoints and keys belong to the team" for key in value if _is_forbidden(key)]
-    return here + [problem for key, inner in value.items() for problem in _forbidden(inner, f"{path}.{key}") if key != "answers"]
+    return here + [problem for key, inner in value.items() for problem in _forbidden(inner, f"{path}.{key}") if key not in ("answers", "policy")]
 
 
 def _is_forbidden(key: Any) -> bool:
@@ -102,8 +104,36 @@ def _noop(config: Mapping[str, Any]) -> list[str]:
     return [f"config.{key} is unknown" for key in config if key not in _COMMON and not _is_forbidden(key)]
 
 
+def _task_app(config: Mapping[str, Any]) -> list[str]:
+    """`policy` is the app's own affair, keys in it included (they are kept apart and encrypted); the rest is the rollout contract's."""
+    unknown = [f"config.{key} is unknown" for key in config if key not in _TASK_APP and not _is_forbidden(key)]
+    rules: list[tuple[bool, str]] = [
+        (not isinstance(config.get("policy", {}), Mapping), "config.policy must be an object"),
+        (config.get("score", "mean_return") not in SCORES, f"config.score must be one of: {', '.join(SCORES)}"),
+        ("ops" in config and "turns" in config, "config.ops and config.turns exclude each other"),
+        (not _is_steps(config.get("turns", 10)), f"config.turns must be a whole number from 1 to {MAX_STEPS}"),
+    ]
+    return [*unknown, *(message for wrong, message in rules if wrong), *_rollout_problems(config)]
+
+
+def _rollout_problems(config: Mapping[str, Any]) -> list[str]:
+    from pydantic import ValidationError
+
+    from proctor.taskapp.rollouts import RolloutRequest
+
+    request = {"run_id": "-", "env": {}, "policy": {}, "ops": [], "mode": "eval"} | {
+        key: config[key] for key in ("mode", "ops", "on_done", "record", "safety") if key in config
+    }
+    try:
+        RolloutRequest.model_validate(request)
+    except ValidationError as error:
+        return [f"config.{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False, include_input=False)]
+    return []
+
+
 _CHECKS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "openai_compatible": _openai_compatible,
     "replay": _replay,
     "noop": _noop,
+    "task_app": _task_app,
 }
