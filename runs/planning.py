@@ -13,8 +13,8 @@ from environments.models import EnvironmentVersion
 from environments.queries import newest_ready
 from gateway.addresses import refuse_private
 from gateway.queries import Route, route_by_id
-from proctor.rollout.plan import Deadlines, Failure, ModelRoute, RolloutPlan, SandboxSpec
-from proctor.rollout.taskrow import TaskFacts, read_task
+from proctor.rollout.plan import Failure, ModelRoute, RolloutPlan, SandboxSpec
+from proctor.rollout.taskrow import TaskFacts, deadlines_for, read_task
 from runs.models import Run
 from runs.queries.jobs import text_of
 from web.errors import AppError
@@ -45,7 +45,7 @@ def plan_rollout(run_id: uuid.UUID, attempt: int, able: Able) -> tuple[uuid.UUID
     if not text:
         raise CannotRun(Failure("task", "task", "The task's content was purged; there is nothing to run"))
     task = read_task(text)
-    deadlines = deadlines_of(run, task)
+    deadlines = deadlines_for(task, run.rollout_timeout_s, agent_config(run))
     plan = RolloutPlan(
         run_id=str(run.wire_id), attempt=attempt, env=task.env, task_id=task.task_id, args_text=task.args_text, slug=run.slug, columns_text=task.columns_text,
         agent_type=run.agent_type or "noop", agent_config=agent_config(run), sandbox=sandbox_of(run.environment_version, run.image, task, able), model=model_route(run),
@@ -61,15 +61,6 @@ def plan_rollout(run_id: uuid.UUID, attempt: int, able: Able) -> tuple[uuid.UUID
 def agent_config(run: Run) -> dict[str, object]:
     config: dict[str, object] = msgspec.json.decode(run.agent_config or "{}")
     return config
-
-
-def deadlines_of(run: Run, task: TaskFacts) -> Deadlines:
-    """The rollout's own, narrowed by the row's; a config's `timeout_seconds` is the agent's."""
-    plain = Deadlines()
-    rollout_s = min(run.rollout_timeout_s or plain.rollout_s, task.run_timeout_s or float("inf"))
-    wanted = agent_config(run).get("timeout_seconds")
-    agent_s = float(wanted) if isinstance(wanted, int | float) and not isinstance(wanted, bool) and wanted > 0 else None
-    return replace(plain, rollout_s=rollout_s, startup_s=min(task.startup_timeout_s or plain.startup_s, rollout_s), agent_s=agent_s)
 
 
 def model_route(run: Run) -> ModelRoute | None:

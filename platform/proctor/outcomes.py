@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 CountedAs = Literal["graded", "failed", "cancelled", "pending"]
 
 
@@ -42,6 +44,17 @@ def _of_evaluation(evaluation: Mapping[str, Any]) -> Count:
     if score is None or evaluation.get("isError") is True:
         return Count("failed", None, "grading")
     return Count("graded", score)
+
+
+def evaluation_of(text: str | None) -> dict[str, Any] | None:
+    """The grade frame as values; what cannot be read as an object counts as a frame without a score."""
+    if text is None or text == "null":
+        return None
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def finite(value: object) -> float | None:

@@ -13,9 +13,8 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from proctor.outcomes import count
+from proctor.outcomes import count, evaluation_of
 from proctor.rollout.plan import Failure, Outcome
-from runs.actions.reports import evaluation_of
 from runs.actions.spans import Fenced
 from runs.clock import database_now
 from runs.models import ACTIVE, Attempt, Job, Run

@@ -10,13 +10,12 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from django.db import connection, transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
 from accounts.callers import Caller
-from proctor.outcomes import count
+from proctor.outcomes import count, evaluation_of
 from runs.models import TERMINAL, Job, Run
 from tasksets.models import Version
 from tasksets.queries import find_pinned, find_task_content
@@ -156,16 +155,6 @@ def _same(run: Run, exit: RunExit) -> bool:
         exit.status, exit.error, exit.stop_reason, exit.evaluation_text, exit.metadata_text,
     ) and (run.counted, run.reward) == (counted.counted, counted.reward)  # fmt: skip
 
-
-def evaluation_of(text: str | None) -> dict[str, Any] | None:
-    """The grade frame as values; what cannot be read as an object counts as a frame without a score."""
-    if text is None or text == "null":
-        return None
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _save(run: Run) -> None:

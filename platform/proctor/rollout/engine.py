@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from proctor.rollout.agents import make_agent
-from proctor.rollout.agents.base import AgentRun
+from proctor.rollout.agents.base import Agent, AgentRun
 from proctor.rollout.drivers.base import Driver, Session
 from proctor.rollout.drivers.control import ControlDriver
 from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed, refused_grade, refused_start
@@ -50,14 +50,16 @@ _PHASE_BLAME: dict[str, Blame] = {
 }  # fmt: skip
 
 
-async def run_rollout(plan: RolloutPlan, report: Report, *, engine: SandboxEngine | None = None) -> Outcome:
-    """Run one attempt. `engine` is used for the kinds it serves and stays open; for others one is made and closed here. What a Task App
-    runs needs no sandbox of ours and is told by its driver."""
+async def run_rollout(
+    plan: RolloutPlan, report: Report, *, engine: SandboxEngine | None = None, agent: Agent | None = None
+) -> Outcome:
+    """Run one attempt. `engine` is used for the kinds it serves and stays open; for others one is made and closed here. `agent`
+    drives it instead of the one that the plan names. What a Task App runs needs no sandbox of ours and is told by its driver."""
     if plan.task_app is not None:
         from proctor.rollout.drivers.taskapp import run_in_task_app
 
         return await run_in_task_app(plan, report)
-    rollout = _Rollout(plan, report, engine)
+    rollout = _Rollout(plan, report, engine, agent)
     try:
         await rollout.run()
     except asyncio.CancelledError as cancelled:
@@ -71,8 +73,8 @@ async def run_rollout(plan: RolloutPlan, report: Report, *, engine: SandboxEngin
 class _Rollout:
     """The state of one attempt, and its chapters in order."""
 
-    def __init__(self, plan: RolloutPlan, report: Report, engine: SandboxEngine | None) -> None:
-        self.plan, self.report, self.given_engine = plan, report, engine
+    def __init__(self, plan: RolloutPlan, report: Report, engine: SandboxEngine | None, agent: Agent | None) -> None:
+        self.plan, self.report, self.given_engine, self.given_agent = plan, report, engine, agent
         self.recorder = Recorder(plan.run_id, report)
         self.engines: list[SandboxEngine] = []
         self.sandbox: StartedSandbox | None = None
@@ -103,7 +105,7 @@ class _Rollout:
 
     async def _story(self) -> None:
         plan = self.plan
-        agent = make_agent(plan.agent_type, plan.agent_config)
+        agent = self.given_agent or make_agent(plan.agent_type, plan.agent_config)
         await self._enter("starting")
         session = await self._open_sandbox(plan.sandbox)
         assert self.sandbox is not None
@@ -363,6 +365,8 @@ def _make_engine(kind: str) -> SandboxEngine:
         from proctor.rollout.processes import SubprocessEngine
 
         return SubprocessEngine()
+    if kind == "served":
+        raise RolloutFailed("platform", "Nobody was named who serves the environment.")
     from proctor.rollout.fake import FakeEngine
 
     return FakeEngine()

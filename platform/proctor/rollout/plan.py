@@ -28,10 +28,11 @@ class ModelRoute:
 
 @dataclass(frozen=True)
 class SandboxSpec:
-    """What to start. `docker`: `image` on the engine. `subprocess`: `command` runs unsandboxed (shipped samples only).
-    `fake`: the in-process double. `remote`: nothing of ours, the plan's `task_app` runs the task."""
+    """What to start. `docker`: `image` on the engine. `subprocess`: `command` runs unsandboxed (shipped samples, and the SDK's local
+    runs of the caller's own code). `served`: somebody serves already, or lends one; the given engine knows where. `fake`: the
+    in-process double. `remote`: nothing of ours, the plan's `task_app` runs the task."""
 
-    kind: Literal["docker", "subprocess", "fake", "remote"]
+    kind: Literal["docker", "subprocess", "served", "fake", "remote"]
     image: str | None = None
     command: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -40,6 +41,8 @@ class SandboxSpec:
     pids: int = 512
     nested: bool = False
     """The environment keeps a sandbox of its own inside (a `ssh/2` workspace): it gets HUD's system-call profile, not the engine's."""
+    environment: str = ""
+    """The environment's name, for engines that serve several."""
     network: str | None = None
     """Name of a network that worker and sandbox share: then the address is the container's own. None: a published port on 127.0.0.1."""
 

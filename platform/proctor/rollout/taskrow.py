@@ -1,12 +1,15 @@
-"""What the platform needs to know of a task's content text: environment, template, image, resources, limits. Pure; the text itself
+"""What a rollout needs to know of a task's content text: environment, template, image, resources, limits. Pure; the text itself
 is never rewritten."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
+
+from proctor.rollout.plan import Deadlines
 
 LARGEST = 1e9
 
@@ -51,6 +54,15 @@ def read_task(text: str | bytes | memoryview) -> TaskFacts:
         image=image if isinstance(image, str) and image else None, cpu=_positive(resources.get("cpu")), memory_mb=_whole(resources.get("memory_mb")),
         startup_timeout_s=_positive(limits.get("startup_timeout_s")), run_timeout_s=_positive(limits.get("run_timeout_s")), agent_config=row.agent_config or {},
     )  # fmt: skip
+
+
+def deadlines_for(task: TaskFacts, rollout_timeout_s: float | None, agent_config: Mapping[str, Any]) -> Deadlines:
+    """The rollout's own, narrowed by the row's; a config's `timeout_seconds` is the agent's."""
+    plain = Deadlines()
+    rollout_s = min(rollout_timeout_s or plain.rollout_s, task.run_timeout_s or float("inf"))
+    wanted = agent_config.get("timeout_seconds")
+    agent_s = float(wanted) if isinstance(wanted, int | float) and not isinstance(wanted, bool) and wanted > 0 else None
+    return replace(plain, rollout_s=rollout_s, startup_s=min(task.startup_timeout_s or plain.startup_s, rollout_s), agent_s=agent_s)
 
 
 def _text(raw: msgspec.Raw) -> str | None:
