@@ -13,6 +13,9 @@ const Tasksets = chunk(() => import("./tasksets/Tasksets"));
 const Taskset = chunk(() => import("./tasksets/Taskset"));
 const DiffPage = chunk(() => import("./tasksets/DiffPage"));
 const Task = chunk(() => import("./tasksets/Task"));
+const ImportFile = chunk(() => import("./imports/FilePage"));
+const ImportStep = chunk(() => import("./imports/StepPage"));
+const ImportReport = chunk(() => import("./imports/ReportPage"));
 const Jobs = chunk(() => import("./runs/Jobs"));
 const Job = chunk(() => import("./runs/Job"));
 const StartJob = chunk(() => import("./runs/StartJob"));
@@ -39,6 +42,12 @@ export const routes: RouteObject[] = [
     children: [
       { index: true, element: <Home /> },
       { path: "tasksets", element: <Tasksets /> },
+      { path: "tasksets/import", element: <ImportFile /> },
+      { path: "tasksets/import/:import", element: <ImportReport /> },
+      { path: "tasksets/import/:import/:step", element: <ImportStep /> },
+      { path: "tasksets/:ref/imports/new", element: <ImportFile /> },
+      { path: "tasksets/:ref/imports/:import", element: <ImportReport /> },
+      { path: "tasksets/:ref/imports/:import/:step", element: <ImportStep /> },
       { path: "tasksets/:ref/:tab?", element: <Taskset /> },
       { path: "tasksets/:ref/diff/:pair", element: <DiffPage /> },
       { path: "tasksets/:ref/tasks/:slug", element: <Task /> },

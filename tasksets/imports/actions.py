@@ -15,13 +15,14 @@ from django.utils import timezone
 from accounts.callers import Caller
 from accounts.names import handle_for
 from proctor.formats import KINDS, LAYOUTS, FileRefused, guess
+from proctor.formats.base import Row
 from proctor.formats.mapping import missing_columns
 from proctor.wire.imports import FileOptions, Mapping
 from tasksets import queries
 from tasksets.imports import claims, sessions
 from tasksets.imports.check import run_check
 from tasksets.imports.models import Import, ImportEdit, SavedMapping, Upload
-from tasksets.imports.reading import head_of, mapping_of
+from tasksets.imports.reading import head_of, mapping_of, reading
 from tasksets.models import Taskset
 from web.errors import conflict, invalid, not_found, problem
 
@@ -65,11 +66,16 @@ def look(found: Import, options: FileOptions | None) -> None:
     found.format = kind.kind
     found.layout = found.wanted if found.wanted in LAYOUTS else guess.layout_of(rows)
     found.columns = guess.columns_of(rows)
-    taskset = found.taskset
-    prefix = taskset.name if taskset else handle_for(found.name)
-    saved = _saved(taskset, found.columns) if found.layout != "tasks" else None
-    guessed = saved or guess.guess_mapping(rows, found.layout, prefix=prefix[:240], env=_only_env(taskset))
+    saved = _saved(found.taskset, found.columns) if found.layout != "tasks" else None
+    found.remembered = saved is not None
+    guessed = saved or guess_of(found, rows)
     found.guess = guessed.model_copy(update={"options": options or guessed.options}).model_dump()
+
+
+def guess_of(found: Import, rows: list[Row]) -> Mapping:
+    """What the file alone suggests."""
+    prefix = found.taskset.name if found.taskset else handle_for(found.name)
+    return guess.guess_mapping(rows, found.layout, prefix=prefix[:240], env=_only_env(found.taskset))
 
 
 def _saved(taskset: Taskset | None, columns: list[str]) -> Mapping | None:
@@ -100,7 +106,7 @@ def map_import(caller: Caller, found: Import, mapping: Mapping) -> Import:
         source = getattr(mapping, name)
         if not mapping.whole_rows and source.column is None and not source.constant:
             raise invalid([problem(name, "give a column, or a text for all rows")])
-    facts = {"format": found.format, "layout": found.layout, "columns": found.columns, "guess": found.guess}
+    facts = {"format": found.format, "layout": found.layout, "columns": found.columns, "guess": found.guess, "remembered": found.remembered}
     return _check_again(found, mapping=mapping.model_dump(), **facts)
 
 
@@ -130,6 +136,18 @@ def _check_again(found: Import, **changes: object) -> Import:
             run_check(held)
             found.refresh_from_db()
     return found
+
+
+def row_of(found: Import, line: int) -> Row:
+    """The row with its edits. Raises AppError 404 for a line that holds none, 409 when the file can't be read."""
+    try:
+        with reading(found, mapping_of(found).options) as (_file, _kind, rows):
+            row = next((row for row in rows if row.line >= line), None)
+    except FileRefused as error:
+        raise conflict(str(error)) from None
+    if row is None or row.line != line:
+        raise not_found("Row")
+    return row
 
 
 def edit_row(caller: Caller, found: Import, line: int, values: dict[str, str]) -> Import:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -20,6 +21,8 @@ from accounts.authentication import signed_in
 from proctor.formats import FileRefused
 from proctor.wire.base import Page
 from proctor.wire.imports import (
+    ErrorGroup,
+    FolderOutcome,
     ImportCommit,
     ImportIn,
     ImportOut,
@@ -28,19 +31,28 @@ from proctor.wire.imports import (
     PreviewOut,
     RowChange,
     RowError,
+    RowOut,
     UploadSession,
     UploadSessionIn,
 )
 from proctor.wire.tasksets import UploadOut
 from tasksets import queries
-from tasksets.imports import actions, committing, sessions, templates
-from tasksets.imports.models import Import, ImportProblem
-from tasksets.imports.render import render_import, render_preview, render_problem, render_upload_session
+from tasksets.imports import actions, committing, listing, sessions, templates
+from tasksets.imports.models import Import
+from tasksets.imports.render import (
+    render_folder,
+    render_group,
+    render_import,
+    render_problem,
+    render_row,
+    render_trial,
+    render_upload_session,
+)
 from tasksets.render import render_upload
 from web.bodies import parse_body
 from web.errors import AppError, conflict, invalid, not_found, problem
 from web.ids import known_uuid
-from web.pages import page_body, page_size, read_cursor
+from web.pages import identity, moment, page_body, page_size, read_key, whole
 
 PAGING = [OpenApiParameter("limit", int), OpenApiParameter("cursor", str)]
 
@@ -89,10 +101,14 @@ def _offset(request: Request) -> int:
     return int(text)
 
 
-@extend_schema(request=ImportIn, responses={201: ImportOut})
-@api_view(["POST"])
+@extend_schema(methods=["GET"], parameters=PAGING, responses=Page[ImportOut])
+@extend_schema(methods=["POST"], request=ImportIn, responses={201: ImportOut})
+@api_view(["GET", "POST"])
 def imports(request: Request) -> Response:
-    caller = signed_in(request, "write")
+    """GET: those of new tasksets that are not finished, newest first."""
+    caller = signed_in(request, "read" if request.method == "GET" else "write")
+    if request.method == "GET":
+        return _listing(request, listing.unfinished(caller))
     given = parse_body(request._request, ImportIn)
     file = sessions.get_upload(caller, given.upload_id)
     pinned = queries.resolve_reference(caller, given.taskset) if given.taskset else None
@@ -114,17 +130,16 @@ def one_import(request: Request, import_id: str) -> Response:
 @extend_schema(parameters=PAGING, responses=Page[ImportOut])
 @api_view(["GET"])
 def imports_of(request: Request, ref: str) -> Response:
+    """Running ones first, then the newest."""
     caller = signed_in(request, "read")
-    taskset = queries.resolve_reference(caller, ref).taskset
-    size, after = page_size(request._request), read_cursor(request._request, 1)
-    found = Import.objects.select_related("upload", "taskset").filter(taskset=taskset).order_by("-id")
-    found = found.order_by("-created_at", "-id")
-    if after:
-        place = actions.get_import(caller, known_uuid(str(after[0]), "Import"))
-        found = found.filter(created_at__lte=place.created_at).exclude(created_at=place.created_at, id__gte=place.id)
-    rows = list(found[: size + 1])
-    items = [render_import(row, with_preview=False).model_dump(mode="json") for row in rows[:size]]
-    return Response(page_body(items, [rows[size - 1].id] if len(rows) > size else None))
+    return _listing(request, listing.imports_of(queries.resolve_reference(caller, ref).taskset))
+
+
+def _listing(request: Request, found: QuerySet[Import]) -> Response:
+    size, after = page_size(request._request), read_key(request._request, whole, moment, identity)
+    rows, last = listing.page(found, after, size)
+    items = [render_import(row, with_preview=False).model_dump(mode="json") for row in rows]
+    return Response(page_body(items, last))
 
 
 @extend_schema(request=Mapping, responses=ImportOut)
@@ -142,36 +157,56 @@ def preview(request: Request, import_id: str) -> Response:
     """What the first rows would become; keeps nothing."""
     caller = signed_in(request, "read")
     found = actions.get_import(caller, known_uuid(import_id, "Import"))
-    rows = render_preview(found, parse_body(request._request, Mapping))
-    return Response(PreviewOut(preview=rows).model_dump(mode="json"))
+    return Response(render_trial(found, parse_body(request._request, Mapping)).model_dump(mode="json"))
 
 
-@extend_schema(request=RowChange, responses=ImportOut)
-@api_view(["PUT"])
+@extend_schema(methods=["GET"], responses=RowOut)
+@extend_schema(methods=["PUT"], request=RowChange, responses=ImportOut)
+@api_view(["GET", "PUT"])
 def row(request: Request, import_id: str, line: int) -> Response:
-    caller = signed_in(request, "write")
+    caller = signed_in(request, "read" if request.method == "GET" else "write")
     found = actions.get_import(caller, known_uuid(import_id, "Import"))
+    if request.method == "GET":
+        return Response(render_row(found, actions.row_of(found, line)).model_dump(mode="json"))
     changed = actions.edit_row(caller, found, line, parse_body(request._request, RowChange, "task_bytes").values)
     return Response(render_import(changed, with_preview=False).model_dump(mode="json"))
 
 
-@extend_schema(parameters=PAGING, responses=Page[RowError])
+@extend_schema(parameters=[*PAGING, OpenApiParameter("rule", str), OpenApiParameter("column", str)], responses=Page[RowError])
 @api_view(["GET"])
 def errors(request: Request, import_id: str) -> Response:
+    """In the file's order. `rule` and `column`: those of one group; without `column` those that are in none."""
     caller = signed_in(request, "read")
     found = actions.get_import(caller, known_uuid(import_id, "Import"))
-    size, after = page_size(request._request), read_cursor(request._request, 2)
-    if after is not None and not all(isinstance(part, int) for part in after):
-        raise invalid([problem("cursor", "must be the `next_cursor` of a page before")])
-    rows = list(_problems(found, after)[: size + 1])
+    size, after = page_size(request._request), read_key(request._request, int, int)
+    group = (request.GET.get("column"), request.GET["rule"]) if "rule" in request.GET else None
+    rows = list(listing.problems(found, after, group)[: size + 1])
     last = rows[size - 1] if len(rows) > size else None
     items = [render_problem(one).model_dump(mode="json") for one in rows[:size]]
-    return Response(page_body(items, [last.line, last.id] if last else None, found.errors_total))
+    return Response(page_body(items, [last.line, last.id] if last else None, None if group else found.errors_total))
 
 
-def _problems(found: Import, after: list[int] | None) -> Any:
-    rows = ImportProblem.objects.filter(of=found, attempt=found.checked_attempt or 0).order_by("line", "id")
-    return rows.filter(line__gte=after[0]).exclude(line=after[0], id__lte=after[1]) if after else rows
+@extend_schema(parameters=PAGING[:1], responses=Page[ErrorGroup])
+@api_view(["GET"])
+def error_groups(request: Request, import_id: str) -> Response:
+    """The largest groups; `total` counts all."""
+    caller = signed_in(request, "read")
+    groups = listing.problem_groups(actions.get_import(caller, known_uuid(import_id, "Import")))
+    items = [render_group(one).model_dump(mode="json") for one in groups[: page_size(request._request)]]
+    return Response(page_body(items, None, groups.count()))
+
+
+@extend_schema(parameters=PAGING, responses=Page[FolderOutcome])
+@api_view(["GET"])
+def folders(request: Request, import_id: str) -> Response:
+    """What became of each task folder of `hud harbor import`; nothing for other imports."""
+    caller = signed_in(request, "read")
+    report = actions.get_import(caller, known_uuid(import_id, "Import")).report or {}
+    size, after = page_size(request._request), read_key(request._request, whole)
+    begin = after[0] if after else 0
+    tasks = [*report.get("tasks", []), *report.get("jobs", [])]
+    items = [render_folder(task).model_dump(mode="json") for task in tasks[begin : begin + size]]
+    return Response(page_body(items, [begin + size] if begin + size < len(tasks) else None, len(tasks)))
 
 
 @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR})
@@ -192,7 +227,7 @@ def _csv_lines(found: Import) -> Iterator[str]:
     writer = csv.writer(Echo())
     yield writer.writerow(["line", "column", "value", "rule"])
     after: list[int] | None = None
-    while rows := list(_problems(found, after)[:1000]):
+    while rows := list(listing.problems(found, after)[:1000]):
         for one in rows:
             yield writer.writerow([one.line, *(_harmless(text) for text in (one.column, one.value, one.rule))])
         after = [rows[-1].line, rows[-1].id]

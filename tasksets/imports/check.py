@@ -6,6 +6,7 @@ Reads as a stream; in memory are the entries of the good rows (about a hundred b
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,7 +29,9 @@ from web.errors import AppError
 
 logger = logging.getLogger(__name__)
 KEEP_EVERY_S = 1.0
-PROBLEM_COLUMNS = ("of_id", "attempt", "line", "column", "rule", "value")
+PROBLEM_COLUMNS = ("of_id", "attempt", "line", "column", "rule", "family", "value")
+NUMBER = re.compile(r"\d[\d,.]*")
+FAMILY_LENGTH = 300
 
 
 class Checker:
@@ -95,9 +98,14 @@ def _read_all(claim: Claim, found: Import, tally: _Tally) -> None:
     checker = Checker(found, mapping)
     with reading(found, mapping.options) as (file, _kind, rows):
         for part in bulk.batches(_problems(rows, checker, tally, _keeper(claim, found, file))):
-            values = [(found.id, claim.attempt, line, one.column, one.rule, one.value) for line, one in part]
+            values = [(found.id, claim.attempt, line, one.column, one.rule, family_of(one.rule), one.value) for line, one in part]
             claim.keep()
             bulk.insert(ImportProblem, PROBLEM_COLUMNS, values, on=("id",))
+
+
+def family_of(rule: str) -> str:
+    """The rule without what differs from row to row."""
+    return NUMBER.sub("#", rule)[:FAMILY_LENGTH]
 
 
 def _problems(rows: Iterator[Row], checker: Checker, tally: _Tally, keep: Iterator[None]) -> Iterator[tuple[int, RowProblem]]:
@@ -145,7 +153,8 @@ def plan_all(found: Import, lines: list[bytes]) -> dict[str, PlanCounts]:
     there = queries.version_lines(head)
     plans = {mode: _counts(versions.plan(there, lines, mode)) for mode in ("merge", "replace", "remove")}
     create = PlanCounts(create=len(lines), update=0, unchanged=0, remove=0, refused=_why_no_create(found, head))
-    return {"create": create, **plans}
+    against = head.number if head else None
+    return {mode: plan.model_copy(update={"against": against}) for mode, plan in {"create": create, **plans}.items()}
 
 
 def _counts(plan: versions.Plan) -> PlanCounts:

@@ -29,7 +29,7 @@ from tasksets.commits import Destination, Uploaded
 from tasksets.imports import sessions
 from tasksets.imports.check import Checker, target_of
 from tasksets.imports.claims import Claim, Lost, claim
-from tasksets.imports.models import Import, ImportEdit, ImportProblem, SavedMapping
+from tasksets.imports.models import Import, ImportEdit, SavedMapping
 from tasksets.imports.reading import mapping_of, read_options, reading
 from tasksets.models import Taskset, Version
 from web.errors import AppError, conflict
@@ -94,11 +94,21 @@ def perform(
     if len(gathered.lines) != found.rows_good:
         raise conflict("The rows are not what was checked; check the import again")
     held.keep(progress=1)
+    before = target_of(found)
     done = commits.commit_entries(
         caller, _destination(found), lambda head: _plan(head, gathered.lines, mode), message=message, verb="taskset.import"
     )
-    _finish(held, found, done, report(gathered) if report else None)
+    result = {"mode": mode, "left_out": (found.rows_total or 0) - (found.rows_good or 0), **_versions(before, done)}
+    _finish(held, found, done, result, report(gathered) if report else None)
     return done
+
+
+def _versions(before: Taskset | None, done: Uploaded) -> dict[str, int | None]:
+    """The head afterwards; and its parent, when this commit made it."""
+    number = done.version.number if done.version else None
+    is_new = number is not None and (before is None or before.head is None or number > before.head.number)
+    parent = done.version.parent if done.version and is_new else None
+    return {"version_number": number, "previous_number": parent.number if parent else None}
 
 
 def _destination(found: Import) -> Destination:
@@ -165,15 +175,11 @@ def _register(caller: Caller, bundle: Bundle, task: TaskText, path: str) -> Regi
         return environment_folders.register_folder(caller, name=task.env, tar=tar)
 
 
-def _finish(held: Claim, found: Import, done: Uploaded, report: dict[str, Any] | None) -> None:
-    """The import stays, as a line of history; its file, edits and problems go."""
-    result = {
-        "version_number": done.version.number if done.version else None,
-        **{name: getattr(done, name) for name in COUNTS},
-    }
+def _finish(held: Claim, found: Import, done: Uploaded, result: dict[str, Any], report: dict[str, Any] | None) -> None:
+    """The import stays, as a line of history, with the problems of the rows it left out; its file and edits go."""
+    result = {**result, **{name: getattr(done, name) for name in COUNTS}}
     held.finish(status="done", taskset_id=done.taskset.id, result=result, report=report, progress=1, ended_at=timezone.now(), error=None)
     SavedMapping.objects.update_or_create(taskset_id=done.taskset.id, defaults={"mapping": mapping_of(found).model_dump()})
-    ImportProblem.objects.filter(of=found).delete()
     ImportEdit.objects.filter(of=found).delete()
     if found.upload is not None and not Import.objects.filter(upload=found.upload).exclude(status="done").exists():
         sessions.drop_upload(found.upload)

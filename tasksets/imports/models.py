@@ -41,7 +41,7 @@ class UploadPart(models.Model):
 
 class Import(models.Model):
     """`auto`: HUD's, checked and committed by a worker without a person between. `report` is what it published. `result` is what the
-    commit did, for a repeated one. `checked_attempt` is the attempt whose problems count."""
+    commit did, for a repeated one. `remembered`: the guess is the taskset's last mapping. `checked_attempt` is the attempt whose problems count."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, models.CASCADE, related_name="+", db_index=False)
@@ -57,6 +57,7 @@ class Import(models.Model):
     auto = models.BooleanField(default=False)
     columns = models.JSONField(default=list)
     guess = OrderedJson(default=dict)
+    remembered = models.BooleanField(default=False)
     mapping = OrderedJson(null=True)
     rows_total = models.PositiveIntegerField(null=True)
     rows_good = models.PositiveIntegerField(null=True)
@@ -84,11 +85,14 @@ class Import(models.Model):
 
 
 class ImportProblem(models.Model):
+    """`family` is the rule with `#` in place of numbers, by which errors are grouped. They stay with an import that left rows out."""
+
     of = models.ForeignKey(Import, models.CASCADE, related_name="problems", db_index=False)
     attempt = models.PositiveIntegerField()
     line = models.BigIntegerField()
     column = models.TextField(null=True)
     rule = models.TextField()
+    family = models.TextField(default="")
     value = models.TextField(null=True)
 
     class Meta:

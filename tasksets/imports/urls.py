@@ -15,6 +15,8 @@ urlpatterns = [
     path("api/imports/<str:import_id>/preview", api.preview),
     path("api/imports/<str:import_id>/errors", api.errors),
     path("api/imports/<str:import_id>/errors.csv", api.errors_csv),
+    path("api/imports/<str:import_id>/errors/groups", api.error_groups),
+    path("api/imports/<str:import_id>/folders", api.folders),
     path("api/imports/<str:import_id>/rows/<int:line>", api.row),
     path("api/imports/<str:import_id>/commit", api.commit),
     path("api/imports/<str:import_id>/cancel", api.cancel),

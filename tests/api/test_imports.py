@@ -127,7 +127,7 @@ def test_a_spreadsheet_becomes_a_version_with_its_digits(api: Imports) -> None:
     assert checked["preview"][0]["task"] == (
         '{"slug":"a","env":"zoo","id":"run","args":{"question":"two\\nlines","data":{"n":1.10}},"columns":{"level":"1"}}'
     )
-    assert checked["plan"] == {"create": 2, "update": 0, "unchanged": 0, "remove": 0, "refused": None}
+    assert checked["plan"] == {"create": 2, "update": 0, "unchanged": 0, "remove": 0, "refused": None, "against": None}
     done = api.commit(checked, mode="create", message="from a spreadsheet", tag="first").json()
     assert (done["tasks_created"], done["version"]["number"], done["version"]["message"]) == (2, 1, "from a spreadsheet")
     assert b'"args":{"question":"two\\nlines","data":{"n":1.10}}' in body_of(api.get("/api/tasksets/sums/export"))

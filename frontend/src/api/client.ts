@@ -6,14 +6,16 @@ export class ApiError extends Error {
   readonly code: string;
   readonly requestId: string | null;
   readonly problems: Problem[];
+  readonly details: Record<string, unknown>;
 
-  constructor(status: number, code: string, message: string, requestId: string | null = null, problems: Problem[] = []) {
+  constructor(status: number, code: string, message: string, requestId: string | null = null, problems: Problem[] = [], details: Record<string, unknown> = {}) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.code = code;
     this.requestId = requestId;
     this.problems = problems;
+    this.details = details;
   }
 }
 
@@ -45,13 +47,18 @@ export function address(path: string, query: Call["query"] = {}): string {
   return text ? `${path}?${text}` : path;
 }
 
+function readHeaders(): Record<string, string> {
+  const team = chosenTeam();
+  return { Accept: "application/json", ...(team ? { "X-Team": team } : {}) };
+}
+
+/** Who writes; for requests that are not made with `fetch`, because it tells nothing of an upload's progress. */
+export const writeHeaders = (): Record<string, string> => ({ ...readHeaders(), ...(csrfToken ? { "X-CSRFToken": csrfToken } : {}) });
+
 async function send(path: string, call: Call): Promise<Response> {
-  const headers = new Headers({ Accept: "application/json" });
+  const headers = new Headers(call.method && call.method !== "GET" ? writeHeaders() : readHeaders());
   if (call.body !== undefined) headers.set("Content-Type", "application/json");
   if (call.raw !== undefined) headers.set("Content-Type", call.type ?? "application/json");
-  if (call.method && call.method !== "GET" && csrfToken) headers.set("X-CSRFToken", csrfToken);
-  const team = chosenTeam();
-  if (team) headers.set("X-Team", team);
   const body = call.raw ?? (call.body === undefined ? null : JSON.stringify(call.body));
   const method = call.method ?? "GET";
   const response = await persist(() => fetch(address(path, call.query), { method, headers, body, credentials: "same-origin", signal: call.signal ?? null }), method === "GET" || call.repeatable ? TRIES : 1);
@@ -74,10 +81,14 @@ async function persist(attempt: () => Promise<Response>, tries: number): Promise
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const body = (await response.json().catch(() => null)) as Partial<ErrorBody> | null;
+  return errorFrom(response.status, await response.json().catch(() => null));
+}
+
+export function errorFrom(status: number, given: unknown): ApiError {
+  const body = given as Partial<ErrorBody> | null;
   const problems = (body?.error?.details?.["problems"] ?? []) as Problem[];
-  const message = body?.error?.message ?? body?.detail ?? `The server answered ${response.status}.`;
-  return new ApiError(response.status, body?.error?.code ?? "unknown", message, body?.error?.request_id ?? null, problems);
+  const message = body?.error?.message ?? body?.detail ?? `The server answered ${status}.`;
+  return new ApiError(status, body?.error?.code ?? "unknown", message, body?.error?.request_id ?? null, problems, body?.error?.details ?? {});
 }
 
 export async function api<T>(path: string, call: Call = {}): Promise<T> {

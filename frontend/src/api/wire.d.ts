@@ -598,6 +598,23 @@ export interface components {
             detail: string;
             error: components["schemas"]["ErrorInfo"];
         };
+        /**
+         * ErrorGroup
+         * @description All errors of one column and one rule.
+         */
+        ErrorGroup: {
+            /** Column */
+            column: string | null;
+            /** Count */
+            count: number;
+            /** First Line */
+            first_line: number;
+            /**
+             * Rule
+             * @description With `#` in place of numbers; pass both as `column` and `rule` to list the errors of the group.
+             */
+            rule: string;
+        };
         /** ErrorInfo */
         ErrorInfo: {
             /** Code */
@@ -751,6 +768,36 @@ export interface components {
              */
             keep_empty: boolean;
         };
+        /**
+         * FolderOutcome
+         * @description What became of one task folder.
+         */
+        FolderOutcome: {
+            /**
+             * Build Version
+             * @default null
+             */
+            build_version: number | null;
+            /**
+             * Environment Id
+             * @default null
+             */
+            environment_id: string | null;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /**
+             * Reason
+             * @default null
+             */
+            reason: string | null;
+            /**
+             * Status
+             * @description imported, updated, unchanged, failed or skipped (a job).
+             */
+            status: string;
+        };
         /** ImportCommit */
         ImportCommit: {
             /**
@@ -801,6 +848,12 @@ export interface components {
         };
         /** ImportOut */
         ImportOut: {
+            /**
+             * Check
+             * @description Number of the check whose errors and plans these are; it grows with each.
+             * @default null
+             */
+            check: number | null;
             /** Columns */
             columns: string[];
             /**
@@ -810,6 +863,11 @@ export interface components {
             created_at: string;
             /** Created By */
             created_by: string | null;
+            /**
+             * Ended At
+             * @default null
+             */
+            ended_at: string | null;
             /** Error */
             error: string | null;
             /** Errors Total */
@@ -821,6 +879,12 @@ export interface components {
             expires_at: string;
             /** Filename */
             filename: string;
+            /**
+             * Folders Total
+             * @description How many folders `hud harbor import` reported on; null for other imports.
+             * @default null
+             */
+            folders_total: number | null;
             /**
              * Format
              * @enum {string}
@@ -840,6 +904,12 @@ export interface components {
              * @description Of the taskset.
              */
             name: string | null;
+            /**
+             * Note
+             * @description What somebody who imports this kind should know.
+             * @default null
+             */
+            note: string | null;
             /** @description Of add or update, against the head when it was checked. */
             plan: components["schemas"]["PlanCounts"] | null;
             /**
@@ -857,6 +927,14 @@ export interface components {
              * @description 0 to 1, of the check or the commit.
              */
             progress: number;
+            /**
+             * Remembered
+             * @description The guess is the mapping last used for this taskset.
+             * @default false
+             */
+            remembered: boolean;
+            /** @default null */
+            result: components["schemas"]["ImportResult"] | null;
             /** Rows Good */
             rows_good: number | null;
             /** Rows Total */
@@ -877,6 +955,38 @@ export interface components {
              * Version Number
              * @description The head after the commit.
              */
+            version_number: number | null;
+        };
+        /**
+         * ImportResult
+         * @description What the commit did. `previous_number` → `version_number` is its diff; null when no version was made or it was the first.
+         */
+        ImportResult: {
+            /** Created */
+            created: number;
+            /**
+             * Left Out
+             * @description Bad rows that were left out by choice.
+             * @default 0
+             */
+            left_out: number;
+            /**
+             * Mode
+             * @default null
+             */
+            mode: ("create" | "merge" | "replace" | "remove") | null;
+            /**
+             * Previous Number
+             * @default null
+             */
+            previous_number: number | null;
+            /** Removed */
+            removed: number;
+            /** Unchanged */
+            unchanged: number;
+            /** Updated */
+            updated: number;
+            /** Version Number */
             version_number: number | null;
         };
         /** JobChange */
@@ -1353,6 +1463,12 @@ export interface components {
         };
         /** PlanCounts */
         PlanCounts: {
+            /**
+             * Against
+             * @description The version that was the head when the plan was made; null: none.
+             * @default null
+             */
+            against: number | null;
             /** Create */
             create: number;
             /**
@@ -1368,8 +1484,26 @@ export interface components {
             /** Update */
             update: number;
         };
-        /** PreviewOut */
+        /**
+         * PreviewOut
+         * @description `columns` and `guess` are those of the file read with these options; `error`: it can't be read so.
+         */
         PreviewOut: {
+            /**
+             * Columns
+             * @default []
+             */
+            columns: string[];
+            /**
+             * Error
+             * @default null
+             */
+            error: string | null;
+            /**
+             * @description From the file alone.
+             * @default null
+             */
+            guess: components["schemas"]["Mapping"] | null;
             /** Preview */
             preview: components["schemas"]["PreviewRow"][];
         };
@@ -1516,6 +1650,30 @@ export interface components {
              * @description What was given, cut at 200 characters.
              */
             value: string | null;
+        };
+        /**
+         * RowOut
+         * @description One row of the file with its edits, to be mended.
+         */
+        RowOut: {
+            /**
+             * Cells
+             * @description Whole texts; in JSON files, JSON. The column `""` is the row's whole JSON, where it is broken.
+             */
+            cells: {
+                [key: string]: string;
+            };
+            /**
+             * Cut
+             * @description Columns whose text is too long to be shown; only its beginning is there.
+             */
+            cut: string[];
+            /** Errors */
+            errors: components["schemas"]["RowError"][];
+            /** Line */
+            line: number;
+            /** Task */
+            task: string | null;
         };
         /** RunEvent */
         RunEvent: {

@@ -36,7 +36,7 @@ export default function Home() {
         actions={
           <>
             <UseFromCode snippets={[rest("/api/jobs?limit=10"), hud("hud jobs list")]} />
-            <Link className="btn" to="/tasksets?upload">
+            <Link className="btn" to="/tasksets/import">
               <Icon name="upload" /> Upload tasks
             </Link>
             <Link className="btn" to="/environments?add">
@@ -252,7 +252,7 @@ function FirstSteps({ jobs, sets }: { jobs: JobOut[]; sets: TasksetOut[] }) {
   const keys = useRows(keysQuery()).rows;
   const steps = [
     { done: jobs.some((job) => job.state === "completed"), text: "Watch the sample job", to: jobs.at(-1) ? `/jobs/${jobs.at(-1)?.id ?? ""}` : "/jobs" },
-    { done: sets.length > 1, text: "Upload a taskset", to: "/tasksets?upload" },
+    { done: sets.length > 1, text: "Upload a taskset", to: "/tasksets/import" },
     { done: keys.some((key) => key.created_by !== null || key.last_used_at !== null), text: "Make an API key", to: "/settings/api-keys" },
     { done: keys.some((key) => key.last_used_at !== null), text: "Run from your terminal", to: null },
   ];

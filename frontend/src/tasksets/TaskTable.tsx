@@ -90,7 +90,7 @@ export function TaskTable({ set, pinned, onUpload }: { set: TasksetOut; pinned: 
               <Empty title={`No task has “${q}” in its slug or arguments`} action={<button type="button" className="btn" onClick={() => search("")}>Clear search</button>} />
             ) : (
               <Empty title="No tasks yet" action={<button type="button" className="btn" onClick={onUpload}>Upload tasks</button>} command={`hud sync tasks ${set.name} tasks.py`}>
-                Upload a JSON or JSONL file, or sync from your code.
+                Upload CSV, JSON, JSONL, Parquet or a zip of task folders, or sync from your code.
               </Empty>
             )
           }

@@ -7,6 +7,7 @@ import type { TasksetOut } from "../api/types";
 import { NotFound } from "../shell/Errors";
 import { remember } from "../shell/preferences";
 import { Load } from "../shell/Load";
+import { newImport } from "../imports/paths";
 import { isUuid } from "../ui/formats";
 import { Icon } from "../ui/Icon";
 import { useKeys } from "../ui/keys";
@@ -17,7 +18,6 @@ import { startPath } from "./paths";
 import type { TasksetTab } from "./tabs";
 import { TABS } from "./tabs";
 import { TasksetHead } from "./TasksetHead";
-import { UploadDialog } from "./UploadDialog";
 
 /** `/tasksets/{name}`, `{name}@3`, `{name}@sha256:…` lead to the id, the version pinned by `?v=`. */
 export default function Taskset() {
@@ -39,7 +39,6 @@ export default function Taskset() {
 }
 
 function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned: string | null }) {
-  const [uploading, setUploading] = useState(false);
   const [renaming, setRenaming] = useState(false);
   const navigate = useNavigate();
   useEffect(() => remember({ to: `/tasksets/${set.id}`, text: set.title, kind: "taskset" }), [set.id, set.title]);
@@ -47,17 +46,18 @@ function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned:
   const shown = pinned === null ? set : (pin.data ?? set);
   const version = shown.head;
   const here = `/tasksets/${set.id}`;
+  const upload = () => void navigate(newImport(set.id));
   useKeys("This taskset", [
     { keys: "n", what: `New job on ${set.title}`, run: () => void navigate(startPath(shown)) },
-    { keys: "u", what: "Upload tasks", run: () => setUploading(true) },
+    { keys: "u", what: "Upload tasks", run: upload },
     { keys: "e", what: "Rename", run: () => setRenaming(true) },
   ]);
   const isHead = !version || !set.head || version.number === set.head.number;
-  const props = { set, shown, pinned: !isHead, onUpload: () => setUploading(true) };
+  const props = { set, shown, pinned: !isHead, onUpload: upload };
   const link = ({ path, pins }: TasksetTab) => `${here}${path && "/"}${path}${pins && pinned ? `?v=${pinned}` : ""}`;
   return (
     <main id="main" className="page fill">
-      <TasksetHead set={set} version={version} onUpload={() => setUploading(true)} onRename={() => setRenaming(true)} />
+      <TasksetHead set={set} version={version} onUpload={upload} onRename={() => setRenaming(true)} />
       {pin.error && <Failed what={`Could not open version ${pinned ?? ""}`} error={pin.error} retry={() => void pin.refetch()} />}
       {!isHead && set.head && version && (
         <div className="banner warn">
@@ -70,7 +70,6 @@ function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned:
           <tab.View {...props} />
         </Suspense>
       </Boundary>
-      {uploading && <UploadDialog taskset={set} onClose={() => setUploading(false)} />}
       {renaming && <RenameDialog what="taskset" path={`/api/tasksets/${set.id}`} name={set.title} stale={["tasksets"]} onClose={() => setRenaming(false)} />}
     </main>
   );

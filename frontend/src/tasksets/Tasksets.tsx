@@ -1,10 +1,11 @@
 /** Find a taskset, see if it is alive, make or upload one. */
-import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link, useNavigate, useSearchParams } from "react-router";
 import { tasksetsQuery } from "../api/queries";
 import type { TasksetOut } from "../api/types";
+import { newImport } from "../imports/paths";
 import { ABSENT, count } from "../ui/formats";
 import { Icon } from "../ui/Icon";
+import { useKeys } from "../ui/keys";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { PageHead } from "../ui/Page";
 import { Search } from "../ui/Search";
@@ -14,7 +15,6 @@ import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
 import { LastMean, useLastJob } from "./lastJob";
-import { UploadDialog } from "./UploadDialog";
 
 const COLUMNS: Column<TasksetOut>[] = [
   {
@@ -48,12 +48,13 @@ function LastJobLink({ taskset }: { taskset: string }) {
 export default function Tasksets() {
   const [params, setParams] = useSearchParams();
   const q = params.get("q") ?? "";
-  const [uploading, setUploading] = useState(params.has("upload"));
+  const navigate = useNavigate();
+  useKeys("Tasksets", [{ keys: "u", what: "Upload tasks", run: () => void navigate(newImport(null)) }]);
   const sets = useRows(tasksetsQuery({ q }));
   const upload = (
-    <button type="button" className="btn pri" onClick={() => setUploading(true)}>
+    <Link className="btn pri" to={newImport(null)}>
       <Icon name="upload" /> Upload tasks
-    </button>
+    </Link>
   );
   return (
     <main id="main" className="page fill">
@@ -88,13 +89,12 @@ export default function Tasksets() {
               <Empty title={`No taskset has “${q}” in its name`} action={<button type="button" className="btn" onClick={() => setParams({})}>Clear search</button>} />
             ) : (
               <Empty title="No taskset yet" action={upload} command="hud sync tasks my-taskset tasks.py">
-                A taskset is what a job runs: tasks with a prompt, arguments and a grader. Upload a JSON or JSONL file, or sync from your code.
+                A taskset is what a job runs: tasks with a prompt, arguments and a grader. Upload CSV, JSON, JSONL, Parquet or a zip of task folders, or sync from your code.
               </Empty>
             )
           }
         />
       )}
-      {uploading && <UploadDialog onClose={() => setUploading(false)} />}
     </main>
   );
 }

@@ -24,5 +24,6 @@ export interface TasksetTab {
 export const TABS: readonly TasksetTab[] = [
   { path: "", text: "Tasks", n: ({ shown }) => count(shown.head?.task_count ?? 0), pins: true, View: chunk(() => import("./TasksTab")) },
   { path: "versions", text: "Versions", n: ({ set }) => count(set.head?.number ?? 0), View: chunk(() => import("./VersionsTab")) },
+  { path: "imports", text: "Imports", View: chunk(() => import("../imports/Imports")) },
   { path: "jobs", text: "Jobs", View: chunk(() => import("./JobsTab")) },
 ];

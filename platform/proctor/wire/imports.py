@@ -89,6 +89,25 @@ class RowError(WireOut):
     rule: str
 
 
+class ErrorGroup(WireOut):
+    """All errors of one column and one rule."""
+
+    column: str | None
+    rule: str = Field(description="With `#` in place of numbers; pass both as `column` and `rule` to list the errors of the group.")
+    count: int
+    first_line: int
+
+
+class RowOut(WireOut):
+    """One row of the file with its edits, to be mended."""
+
+    line: int
+    cells: dict[str, str] = Field(description="Whole texts; in JSON files, JSON. The column `\"\"` is the row's whole JSON, where it is broken.")
+    cut: list[str] = Field(description="Columns whose text is too long to be shown; only its beginning is there.")
+    task: RawJson | None
+    errors: list[RowError]
+
+
 class PreviewRow(WireOut):
     line: int
     cells: dict[str, str] = Field(description="Of the file, as text, each cut at 200 characters.")
@@ -102,6 +121,31 @@ class PlanCounts(WireOut):
     unchanged: int
     remove: int
     refused: str | None = Field(default=None, description="Why this mode can't be used now.")
+    against: int | None = Field(default=None, description="The version that was the head when the plan was made; null: none.")
+
+
+class ImportResult(WireOut):
+    """What the commit did. `previous_number` → `version_number` is its diff; null when no version was made or it was the first."""
+
+    version_number: int | None
+    previous_number: int | None = None
+    created: int
+    updated: int
+    removed: int
+    unchanged: int
+    mode: ImportMode | None = None
+    left_out: int = Field(default=0, description="Bad rows that were left out by choice.")
+
+
+class FolderOutcome(WireOut):
+    """What became of one task folder."""
+
+    name: str
+    path: str
+    status: str = Field(description="imported, updated, unchanged, failed or skipped (a job).")
+    reason: str | None = None
+    environment_id: str | None = None
+    build_version: int | None = None
 
 
 class ImportIn(WireIn):
@@ -124,23 +168,34 @@ class ImportOut(WireOut):
     status: ImportStatus
     columns: list[str]
     guess: Mapping
+    remembered: bool = Field(default=False, description="The guess is the mapping last used for this taskset.")
     mapping: Mapping | None
     preview: list[PreviewRow]
     rows_total: int | None
     rows_good: int | None
     errors_total: int | None
+    check: int | None = Field(default=None, description="Number of the check whose errors and plans these are; it grows with each.")
     plan: PlanCounts | None = Field(description="Of add or update, against the head when it was checked.")
     plans: dict[ImportMode, PlanCounts] = Field(default={}, description="What each mode would do.")
     progress: float = Field(description="0 to 1, of the check or the commit.")
     error: str | None
     version_number: int | None = Field(description="The head after the commit.")
+    result: ImportResult | None = None
+    folders_total: int | None = Field(default=None, description="How many folders `hud harbor import` reported on; null for other imports.")
+    note: str | None = Field(default=None, description="What somebody who imports this kind should know.")
     created_by: str | None
     created_at: datetime
+    ended_at: datetime | None = None
     expires_at: datetime
 
 
 class PreviewOut(WireOut):
+    """`columns` and `guess` are those of the file read with these options; `error`: it can't be read so."""
+
     preview: list[PreviewRow]
+    columns: list[str] = []
+    guess: Mapping | None = Field(default=None, description="From the file alone.")
+    error: str | None = None
 
 
 class RowChange(WireIn):
