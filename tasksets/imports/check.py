@@ -30,7 +30,7 @@ from web.errors import AppError
 logger = logging.getLogger(__name__)
 KEEP_EVERY_S = 1.0
 PROBLEM_COLUMNS = ("of_id", "attempt", "line", "column", "rule", "family", "value")
-NUMBER = re.compile(r"\d[\d,.]*")
+NUMBER = re.compile(r"(?<![\w-])\d[\d,.]*")
 FAMILY_LENGTH = 300
 
 

@@ -54,7 +54,7 @@ export function CheckStep({ found }: { found: ImportOut }) {
                 {bad > 0 && (
                   <label className="flex items-start gap-2">
                     <input type="checkbox" className="mt-1" checked={leaveOut} onChange={(event) => set("leave_out", event.target.checked ? "1" : null)} />
-                    <span>Leave out {plural(bad, "bad row")}. The import’s report keeps their errors.</span>
+                    <span>Leave out {plural(bad, "bad row")}. The import’s report keeps the errors.</span>
                   </label>
                 )}
               </div>

@@ -28,7 +28,7 @@ export function CommitStep({ found }: { found: ImportOut }) {
   const commit = useCommit(found);
   const running = commit.isPending || found.status === "committing";
   useLanding(found);
-  const why = plan?.refused ?? (found.status === "checked" ? null : "The file has to be checked first.");
+  const why = plan?.refused ?? (found.status === "checked" ? null : found.status === "checking" ? "The file is being checked." : running ? "The rows are being committed." : "The file has to be checked first.");
   const go = () => !running && why === null && commit.mutate({ mode, message, tag: tag || null, leave_out_bad: leaveOut });
   useKeys("Commit", [{ keys: "mod+Enter", what: "Commit", run: go, typing: true }]);
   const choose = (next: ImportMode) => {
@@ -41,12 +41,12 @@ export function CommitStep({ found }: { found: ImportOut }) {
       <div className="import-body narrow">
         <div className="grid content-start gap-4">
           <Verbs found={found} mode={mode} disabled={running} onChoose={choose} />
-          <div className="grid gap-3 sm:grid-cols-2">
-            <label className="grid gap-1 font-medium">
+          <div className="grid gap-3 md:grid-cols-2">
+            <label className="grid content-start gap-1 font-medium">
               Message
               <input className="box" value={message} maxLength={1000} disabled={running} placeholder="what changed, for the version list" onChange={(event) => setMessage(event.target.value)} />
             </label>
-            <label className="grid gap-1 font-medium">
+            <label className="grid content-start gap-1 font-medium">
               Tag
               <input className="box mono" value={tag} maxLength={64} disabled={running} placeholder="none" onChange={(event) => setTag(event.target.value)} />
               <span className="text-12 font-normal text-text-3">Moves to the new version, like prod or 2026-q4.</span>

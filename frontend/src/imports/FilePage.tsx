@@ -82,7 +82,7 @@ function FileStep({ set }: { set: TasksetOut | null }) {
             <DropZone onFile={take} />
           )}
           {begin.error && <Failed what="Could not begin the import" error={begin.error} retry={again} />}
-          <div className="grid gap-3 sm:grid-cols-2">
+          <div className="grid gap-3 md:grid-cols-2">
             {!set && (
               <label className="grid content-start gap-1 font-medium">
                 Name of the taskset

@@ -5,7 +5,7 @@ import type { FormEvent } from "react";
 import { api } from "../api/client";
 import type { ImportOut, RowOut } from "../api/types";
 import { plural } from "../ui/formats";
-import { shownKeys } from "../ui/keys";
+import { PART, shownKeys, useKeys } from "../ui/keys";
 import { Failed, Skeleton } from "../ui/Notices";
 import { Dialog } from "../ui/Overlays";
 import { importQuery, rowQuery } from "./queries";
@@ -43,12 +43,13 @@ function Form({ found, row, onClose }: { found: ImportOut; row: RowOut; onClose:
   const columns = columnsOf(found, row);
   const shown = all ? columns : columns.slice(0, SHOWN);
   const changed = Object.keys(texts).length;
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent | KeyboardEvent) => {
     event.preventDefault();
     if (changed) save.mutate();
   };
+  useKeys("Row", [{ keys: "mod+Enter", what: "Save the row", run: submit, typing: true }], PART);
   return (
-    <form className="grid gap-3" onSubmit={submit} onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && submit(event)}>
+    <form className="grid gap-3" onSubmit={submit}>
       <ul className="grid gap-1">
         {row.errors.map((error, index) => (
           <li key={index} className="text-bad">
