@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tasksets', '0006_mappings_keep_their_order'),
+        ('tasksets', '0008_analyses'),
     ]
 
     operations = [
