@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 from django.conf import settings
 
 from environments.models import EnvironmentVersion
 from environments.queries import newest_ready
+from environments.sandboxes import docker_spec
 from gateway.addresses import refuse_private
 from gateway.queries import Route, route_by_id
 from proctor.rollout.plan import Failure, ModelRoute, RolloutPlan, SandboxSpec
@@ -87,14 +88,10 @@ def _as_model_route(route: Route) -> ModelRoute:
 
 
 def sandbox_of(version: EnvironmentVersion | None, image: str | None, task: TaskFacts, able: Able) -> SandboxSpec:
-    """A container whenever there is an engine, of the very image that was probed; the sample's tag is of its content already.
-    A plain process for the shipped sample alone."""
+    """A container whenever there is an engine; a plain process for the shipped sample alone."""
     sample = version is not None and version.environment.is_sample and task.image is None
     if able.docker and image:
-        pinned = version.image_id if version is not None and version.image_id and image == version.image and not sample else image
-        spec = SandboxSpec(kind="docker", image=pinned, network=settings.PROCTOR_SANDBOX_NETWORK)
-        nested = version is not None and version.manifest.get("nested") is True
-        return replace(spec, cpu=task.cpu or spec.cpu, memory_mb=task.memory_mb or spec.memory_mb, nested=nested)
+        return docker_spec(version, image, task.wanted)
     if sample and version is not None and version.command:
         return SandboxSpec(kind="subprocess", command=tuple(version.command))
     if not able.docker:

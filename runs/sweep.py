@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from environments import claims
+from environments import claims, deploy
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import OurContainer
 from runs.actions import workers
@@ -56,6 +56,7 @@ class Sweeper:
                 await self.worker.ledger.write(workers.drop_old_rows)
                 await in_writer(sessions.drop_expired)
                 await in_writer(drop_outdated)
+                await in_writer(deploy.drop_old_contexts)
             except Exception:
                 logger.exception("sweep failed, trying again")
 

@@ -37,6 +37,7 @@ from tasksets.imports import worker as imports
 
 logger = logging.getLogger(__name__)
 BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S, ANALYSES_S = 1.0, 5.0, 25.0, 60.0, 3.0, 3.0
+BUILDS = 2
 
 
 class WorkerProcess:
@@ -85,7 +86,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._build_environments(), self._check_imports(), self._analyse_tasksets())]
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets())]
 
     async def _find_engine(self) -> None:
         if settings.PROCTOR_SANDBOX == "subprocess":

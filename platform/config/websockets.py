@@ -7,6 +7,7 @@ from typing import Any
 from channels.routing import URLRouter
 from django.urls import path, re_path
 
+from environments.consumers import BuildLog
 from runs.consumers import LiveConsumer
 
 
@@ -16,4 +17,10 @@ async def nowhere(scope: Any, receive: Any, send: Any) -> None:
 
 
 everywhere_else: Any = nowhere  # Django's stubs know views only
-websocket_application = URLRouter([path("ws", LiveConsumer.as_asgi()), re_path(r"^.*$", everywhere_else)])
+websocket_application = URLRouter(
+    [
+        path("ws", LiveConsumer.as_asgi()),
+        path("v2/builds/<str:build_id>/logs", BuildLog.as_asgi()),
+        re_path(r"^.*$", everywhere_else),
+    ]
+)

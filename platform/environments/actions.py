@@ -22,15 +22,17 @@ from django.utils import timezone
 import proctor.environment
 from accounts.audit import audit
 from accounts.callers import Caller, platform_caller
+from accounts.models import Project
 from accounts.names import handle_for
 from accounts.queries import default_project
 from environments.models import Environment, EnvironmentVersion
 from proctor.rollout.images import check_build_context, sample_tag
 from proctor.samples import NAME, sample_env_file
-from web.errors import AppError, invalid, problem, too_large
+from web.errors import AppError, conflict, invalid, problem, too_large
 
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}")
 CHUNK = 1024 * 1024
+KIND = "hud"
 
 
 def register_image(caller: Caller, *, name: str, image: str) -> EnvironmentVersion:
@@ -39,7 +41,7 @@ def register_image(caller: Caller, *, name: str, image: str) -> EnvironmentVersi
     if not IMAGE.fullmatch(image):
         raise invalid([problem("image", "must be an image's name, such as team/env:1, or its id", image)])
     with transaction.atomic():
-        return _new_version(caller, name, source="image", image=image)
+        return new_version(caller, name, source="image", image=image)
 
 
 def register_context(caller: Caller, *, name: str, body: IO[bytes], announced: int | None = None) -> EnvironmentVersion:
@@ -47,20 +49,20 @@ def register_context(caller: Caller, *, name: str, body: IO[bytes], announced: i
     caller.require("write")
     handle_for(name)
     with tempfile.NamedTemporaryFile(prefix="proctor-context-", suffix=".tar") as draft:
-        _copy(body, draft, announced)
+        copy_body(body, draft, announced)
         problems = check_build_context(Path(draft.name))
         if problems:
             raise invalid([problem(found.place, found.message) for found in problems])
         path = default_storage.save(f"contexts/{uuid.uuid4().hex}.tar", File(draft))
     try:
         with transaction.atomic():
-            return _new_version(caller, name, source="build", context_path=path)
+            return new_version(caller, name, source="build", context_path=path)
     except BaseException:
         default_storage.delete(path)
         raise
 
 
-def _copy(body: IO[bytes], draft: IO[bytes], announced: int | None) -> None:
+def copy_body(body: IO[bytes], draft: IO[bytes], announced: int | None) -> None:
     """The whole body, under the cap, and not cut short."""
     limit, size = settings.PROCTOR_LIMITS["upload_bytes"], 0
     if announced is not None and announced > limit:
@@ -80,7 +82,7 @@ def register_sample(team_id: uuid.UUID, *, image: str = "", image_id: str | None
     """The shipped sample, ready at once: with a command for a subprocess, and with an image when there is one. Idempotent for the
     same content; a later call with an image completes the version. None when the team uses the name for something of its own."""
     content = sample_tag()
-    how = {"command": _sample_command(), **({"image": image, "image_id": image_id} if image else {})}
+    how: dict[str, Any] = {"command": _sample_command(), **({"image": image, "image_id": image_id} if image else {})}
     with transaction.atomic():
         environment = Environment.objects.filter(team_id=team_id, name=NAME).first()
         if environment is not None and not environment.is_sample:
@@ -91,7 +93,7 @@ def register_sample(team_id: uuid.UUID, *, image: str = "", image_id: str | None
             known.refresh_from_db()
             return known
         facts: dict[str, Any] = {"status": "ready", "ready_at": timezone.now(), "manifest": {"content": content, **_sample_manifest()}}
-        return _new_version(platform_caller(team_id), NAME, title="GSM8K (sample)", is_sample=True, source="sample", **facts, **how)
+        return new_version(platform_caller(team_id), NAME, title="GSM8K (sample)", is_sample=True, source="sample", **facts, **how)
 
 
 def _sample_command() -> list[str]:
@@ -104,24 +106,23 @@ def _sample_manifest() -> dict[str, Any]:
     return {"templates": [template.manifest_entry() for template in env.templates.values()], "capabilities": []}
 
 
-def _new_version(caller: Caller, name: str, *, title: str | None = None, is_sample: bool = False, **facts: Any) -> EnvironmentVersion:
-    """Inside a transaction: the environment, made if need be and locked, and its next number."""
+def new_version(
+    caller: Caller, name: str, *, title: str | None = None, is_sample: bool = False, project: Project | None = None, version_id: uuid.UUID | None = None,
+    **facts: Any,
+) -> EnvironmentVersion:  # fmt: skip
+    """Inside a transaction: the environment, made if need be and locked, and its next number. Raises AppError 409 for another kind."""
     handle = handle_for(name)
-    first = {"title": title or name.strip(), "project": default_project(caller.team_id), "is_sample": is_sample}
+    first = {"title": title or name.strip(), "project": project or default_project(caller.team_id), "is_sample": is_sample}
     environment, made = Environment.objects.get_or_create(team_id=caller.team_id, name=handle, defaults=first)
+    if environment.kind != KIND:
+        raise conflict(f"Environment {handle} is there already and is of kind {environment.kind}", name=handle)
     if made:
         audit(caller, "environment.create", "environment", environment.id, name=handle)
     Environment.objects.select_for_update().get(id=environment.id)
     last = environment.versions.aggregate(last=Max("number"))["last"] or 0
-    version = EnvironmentVersion.objects.create(environment=environment, number=last + 1, created_by=caller.label, **facts)
-    audit(
-        caller,
-        "environment.version",
-        "environment",
-        environment.id,
-        name=handle,
-        number=version.number,
-        source=version.source,
-        image=version.image,
+    version = EnvironmentVersion.objects.create(
+        id=version_id or uuid.uuid4(), environment=environment, number=last + 1, created_by=caller.label, **facts
     )
+    about = {"name": handle, "number": version.number, "source": version.source, "image": version.image}
+    audit(caller, "environment.version", "environment", environment.id, **about)
     return version

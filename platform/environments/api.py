@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -10,11 +10,12 @@ from rest_framework.response import Response
 
 from accounts.authentication import signed_in
 from accounts.callers import Caller
-from environments import actions, queries
+from environments import actions, deploy, queries
 from environments.models import EnvironmentVersion
 from environments.render import render_environment, render_version
+from environments.variables import find_variables, remove_variable, set_variables
 from proctor.wire.base import Page
-from proctor.wire.environments import EnvironmentIn, EnvironmentOut, EnvironmentVersionOut
+from proctor.wire.environments import EnvironmentIn, EnvironmentOut, EnvironmentVersionOut, VariableOut, VariablesIn
 from web.bodies import parse_body
 from web.errors import AppError, invalid, problem
 from web.pages import page_body, page_size, read_cursor
@@ -85,3 +86,40 @@ def version(request: Request, reference: str, number: int) -> Response:
     caller = signed_in(request, "read")
     found = queries.get_numbered(queries.get_environment(caller, reference), number)
     return Response(render_version(found, with_log=True).model_dump(mode="json"))
+
+
+@extend_schema(responses={(200, "text/plain"): str})
+@api_view(["GET"])
+def version_log(request: Request, reference: str, number: int) -> HttpResponseBase:
+    """The whole log, as text."""
+    caller = signed_in(request, "read")
+    found = queries.get_numbered(queries.get_environment(caller, reference), number)
+    return HttpResponse(queries.log_pieces(found.id), content_type="text/plain; charset=utf-8")
+
+
+@extend_schema(request=None, responses=EnvironmentVersionOut)
+@api_view(["POST"])
+def cancel_version(request: Request, reference: str, number: int) -> Response:
+    caller = signed_in(request, "write")
+    found = queries.get_numbered(queries.get_environment(caller, reference), number)
+    return Response(render_version(deploy.cancel(caller, found)).model_dump(mode="json"))
+
+
+@extend_schema(methods=["GET"], responses=Page[VariableOut])
+@extend_schema(methods=["PUT"], request=VariablesIn, responses=Page[VariableOut])
+@api_view(["GET", "PUT"])
+def variables(request: Request, reference: str) -> Response:
+    caller = signed_in(request, "read" if request.method == "GET" else "write")
+    environment = queries.get_environment(caller, reference)
+    if request.method == "PUT":
+        set_variables(caller, environment, parse_body(request._request, VariablesIn).values)
+    rows = [VariableOut(name=row.name, updated_by=row.updated_by, updated_at=row.updated_at) for row in find_variables(environment)]
+    return Response(page_body([row.model_dump(mode="json") for row in rows], None, len(rows)))
+
+
+@extend_schema(responses={204: None})
+@api_view(["DELETE"])
+def variable(request: Request, reference: str, name: str) -> Response:
+    caller = signed_in(request, "write")
+    remove_variable(caller, queries.get_environment(caller, reference), name)
+    return Response(status=204)

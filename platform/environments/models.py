@@ -1,7 +1,8 @@
-"""Environments and their numbered versions: columns and constraints.
+"""Environments, their numbered versions with build logs, their variables, and sessions that people drive from outside.
 
-A version's way is `pending` → `building` (a context) → `probing` (the image is started and asked what it holds) → `ready` or
-`failed`. `claimed_by` and `claimed_until` are the lease of the worker that does it.
+A version's way is `pending` → `building` (a context) → `probing` (the image is started and asked what it holds) → `ready`,
+`failed` or `cancelled`; HUD calls it a build. `claimed_by` and `claimed_until` are the lease of the worker that does it. Secrets
+(`*_encrypted`) are Fernet texts of `web.crypto`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import uuid
 
 from django.db import models
+from django.db.models import Q
 
 from accounts.models import Project, Team
 
 
 class Environment(models.Model):
-    """`name` is the handle. `is_sample`: shipped with the product, which alone may run without a container."""
+    """`name` is the handle. `is_sample`: shipped with the product, which alone may run without a container. `runtime_config`: what
+    tasks get that ask for nothing themselves (HUD's object, sparse)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, models.CASCADE, related_name="environments")
@@ -23,6 +26,7 @@ class Environment(models.Model):
     title = models.CharField(max_length=255)
     kind = models.CharField(max_length=10, default="hud")
     is_sample = models.BooleanField(default=False)
+    runtime_config = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -31,7 +35,8 @@ class Environment(models.Model):
 
 class EnvironmentVersion(models.Model):
     """`image` is what sandboxes are started from, `image_id` the engine's digest of it. `manifest` holds `templates` and
-    `capabilities` as the environment gave them; `command` starts a sample without a container."""
+    `capabilities` as the environment gave them; `command` starts a sample without a container. `build_secrets_encrypted` is empty
+    again once the version has ended; `log_seq` counts its `LogChunk`s."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     environment = models.ForeignKey(Environment, models.CASCADE, related_name="versions")
@@ -42,12 +47,16 @@ class EnvironmentVersion(models.Model):
     image_id = models.CharField(max_length=100, null=True)
     manifest = models.JSONField(default=dict)
     context_path = models.CharField(max_length=255, null=True)
+    build_args = models.JSONField(default=dict)
+    build_secrets_encrypted = models.TextField(default="")
+    no_cache = models.BooleanField(default=False)
     command = models.JSONField(default=list)
     error = models.TextField(null=True)
-    log = models.TextField(default="")
+    log_seq = models.PositiveIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)
     claimed_by = models.CharField(max_length=80, null=True)
     claimed_until = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
     created_by = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     ready_at = models.DateTimeField(null=True)
@@ -55,3 +64,69 @@ class EnvironmentVersion(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["environment", "number"], name="environment_version_number_unique")]
         indexes = [models.Index(fields=["status", "created_at"], name="environment_version_waiting")]
+
+
+class LogChunk(models.Model):
+    """Lines of a version's log, appended about twice a second while somebody works on it. `seq` counts from 1 without gaps."""
+
+    version = models.ForeignKey(EnvironmentVersion, models.CASCADE, related_name="log_chunks")
+    seq = models.PositiveIntegerField()
+    text = models.TextField()
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["version", "seq"], name="environment_log_seq_unique")]
+
+
+class EnvironmentVariable(models.Model):
+    """A value that every sandbox of the environment gets; it is never shown again."""
+
+    environment = models.ForeignKey(Environment, models.CASCADE, related_name="variables")
+    name = models.CharField(max_length=255)
+    value_encrypted = models.TextField()
+    updated_by = models.CharField(max_length=255, null=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["environment", "name"], name="environment_variable_unique")]
+
+
+class ContextUpload(models.Model):
+    """A build context on its way, before it has an environment. Its id becomes the version's. `problems`: why it may not be built."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, models.CASCADE)
+    path = models.CharField(max_length=255, null=True)
+    problems = models.JSONField(default=list)
+    created_by = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+
+class RuntimeSession(models.Model):
+    """A sandbox that somebody drives from outside through tunnels: `waiting` → `starting` → `open` → `closed` or `failed`. `relay` is
+    where the worker that holds it takes tunnels (`host:port`); `expires_at` bounds the whole, `last_used_at` is when a tunnel last
+    carried a byte."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, models.CASCADE)
+    version = models.ForeignKey(EnvironmentVersion, models.CASCADE, related_name="sessions")
+    run_wire_id = models.UUIDField(null=True)
+    state = models.CharField(max_length=10, default="waiting")
+    error = models.TextField(null=True)
+    claimed_by = models.CharField(max_length=80, null=True)
+    claimed_until = models.DateTimeField(null=True)
+    relay = models.CharField(max_length=255, null=True)
+    container_id = models.CharField(max_length=80, null=True)
+    close_requested_at = models.DateTimeField(null=True)
+    created_by = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["team", "created_at"], condition=Q(ended_at=None), name="session_live_of_team"),
+            models.Index(fields=["state", "created_at"], condition=Q(ended_at=None), name="session_live"),
+        ]

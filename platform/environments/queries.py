@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from accounts.callers import Caller
 from accounts.names import normalise
-from environments.models import Environment, EnvironmentVersion
+from environments.models import Environment, EnvironmentVersion, LogChunk
 from web.errors import not_found
-from web.ids import parse_uuid
+from web.ids import known_uuid, parse_uuid
 
-BULKY = ("log",)
+LOG_SHOWN = 256 * 1024
+CHUNKS_A_READ = 200
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Listed:
 def newest_ready(team_id: uuid.UUID, name: str) -> EnvironmentVersion | None:
     """What a new job gets for an environment's name, as people write it."""
     ready = EnvironmentVersion.objects.filter(environment__team_id=team_id, environment__name=normalise(name), status="ready")
-    return ready.select_related("environment").defer(*BULKY).order_by("-number").first()
+    return ready.select_related("environment").order_by("-number").first()
 
 
 def newest_ready_of(team_id: uuid.UUID, handles: Collection[str]) -> dict[str, EnvironmentVersion]:
@@ -38,7 +39,7 @@ def newest_ready_of(team_id: uuid.UUID, handles: Collection[str]) -> dict[str, E
     ready = EnvironmentVersion.objects.filter(environment=OuterRef("pk"), status="ready").order_by("-number")
     named = Environment.objects.filter(team_id=team_id, name__in=handles).annotate(ready_id=Subquery(ready.values("id")[:1]))
     newest = [version_id for version_id in named.values_list("ready_id", flat=True) if version_id]
-    found = EnvironmentVersion.objects.select_related("environment").defer(*BULKY).filter(id__in=newest)
+    found = EnvironmentVersion.objects.select_related("environment").filter(id__in=newest)
     return {version.environment.name: version for version in found}
 
 
@@ -82,7 +83,7 @@ def list_environments(found: QuerySet[Environment]) -> list[Listed]:
         )
     )
     wanted = {version_id for row in rows for version_id in (row.latest_id, row.ready_id) if version_id}
-    there = EnvironmentVersion.objects.defer(*BULKY).in_bulk(wanted)
+    there = EnvironmentVersion.objects.in_bulk(wanted)
     return [Listed(row, there.get(row.latest_id), there.get(row.ready_id), row.version_count) for row in rows]
 
 
@@ -98,8 +99,8 @@ def describe(environment: Environment) -> Listed:
 
 
 def find_versions(environment: Environment) -> QuerySet[EnvironmentVersion]:
-    """Newest first, without their logs."""
-    return environment.versions.defer(*BULKY).order_by("-number")
+    """Newest first."""
+    return environment.versions.order_by("-number")
 
 
 def get_numbered(environment: Environment, number: int) -> EnvironmentVersion:
@@ -108,3 +109,39 @@ def get_numbered(environment: Environment, number: int) -> EnvironmentVersion:
     if version is None:
         raise not_found("Environment version")
     return version
+
+
+def get_build(caller: Caller, build_id: str) -> EnvironmentVersion:
+    """A version by its own id. Raises AppError 404 for another team's."""
+    mine = EnvironmentVersion.objects.select_related("environment").filter(environment__team_id=caller.team_id)
+    version = mine.filter(id=known_uuid(build_id, "Build")).first()
+    if version is None:
+        raise not_found("Build")
+    return version
+
+
+def build_key(caller: Caller, version_id: uuid.UUID) -> uuid.UUID | None:
+    return EnvironmentVersion.objects.filter(environment__team_id=caller.team_id, id=version_id).values_list("id", flat=True).first()
+
+
+def read_log(version_id: uuid.UUID, after: int = 0) -> list[LogChunk]:
+    """The next chunks of a log, at most 200."""
+    return list(LogChunk.objects.filter(version_id=version_id, seq__gt=after).order_by("seq")[:CHUNKS_A_READ])
+
+
+def log_pieces(version_id: uuid.UUID) -> Iterator[str]:
+    """The whole log, piece by piece."""
+    return LogChunk.objects.filter(version_id=version_id).order_by("seq").values_list("text", flat=True).iterator(CHUNKS_A_READ)
+
+
+def log_end(version: EnvironmentVersion) -> str:
+    """The last 256 Ki characters, with a note of what went before them."""
+    kept, size = list[str](), 0
+    newest = LogChunk.objects.filter(version=version, seq__lte=version.log_seq).order_by("-seq").values_list("text", flat=True)
+    for text in newest.iterator(20):
+        kept.append(text)
+        size += len(text)
+        if size > LOG_SHOWN:
+            break
+    whole = "".join(reversed(kept))
+    return whole if size <= LOG_SHOWN else f"(what is before this is in the whole log)\n{whole[-LOG_SHOWN:]}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from environments.claims import UNFINISHED
 from environments.models import EnvironmentVersion
-from environments.queries import Listed
+from environments.queries import Listed, log_end
 from proctor.wire.environments import EnvironmentOut, EnvironmentVersionOut, TemplateOut
 
 
@@ -13,7 +14,8 @@ def render_version(version: EnvironmentVersion, *, with_log: bool = False) -> En
     templates = [TemplateOut.model_validate(template) for template in version.manifest.get("templates", [])]
     return EnvironmentVersionOut(
         id=str(version.id), number=version.number, status=version.status, source=version.source, image=version.image, image_id=version.image_id,
-        templates=templates, capabilities=version.manifest.get("capabilities", []), error=version.error, log=version.log if with_log else None,
+        templates=templates, capabilities=version.manifest.get("capabilities", []), error=version.error,
+        log=log_end(version) if with_log else None, log_seq=version.log_seq, cancelling=version.cancel_requested_at is not None and version.status in UNFINISHED,
         created_at=version.created_at, ready_at=version.ready_at,
     )  # fmt: skip
 

@@ -3,13 +3,22 @@
 from django.urls import path
 
 from accounts.http import methods
-from environments import api, hud
+from environments import api, hud, hud_builds
 
 urlpatterns = [
     path("api/environments", api.environments),
     path("api/environments/<str:reference>", api.environment),
     path("api/environments/<str:reference>/versions", api.versions),
     path("api/environments/<str:reference>/versions/<int:number>", api.version),
+    path("api/environments/<str:reference>/versions/<int:number>/log", api.version_log),
+    path("api/environments/<str:reference>/versions/<int:number>/cancel", api.cancel_version),
+    path("api/environments/<str:reference>/variables", api.variables),
+    path("api/environments/<str:reference>/variables/<str:name>", api.variable),
+    path("v2/builds/upload-url", methods(POST=hud_builds.reserve)),
+    path("v2/builds/context/<str:token>", hud_builds.put_context, name="hud-build-context"),
+    path("v2/builds/trigger", methods(POST=hud_builds.trigger)),
+    path("v2/builds/<str:build_id>/status", methods(GET=hud_builds.status)),
+    path("v2/builds/<str:build_id>/cancel", methods(POST=hud_builds.cancel)),
     path("v2/registry", methods(GET=hud.list_registry)),
     path("v2/registry/<str:registry_id>", methods(GET=hud.get_registry)),
 ]

@@ -204,7 +204,7 @@ def submit_run(caller: Caller, given: Submission) -> Run:
             env=fact.env, task_id=fact.task_id, task_text=given.row_text, content_id=given.content_id, environment_version=version,
             image=fact.image or (version.image if version else None), image_id=version.image_id if version else None, agent_type=given.agent.type,
             agent_config=json.dumps(config), model=route.model if route else None, model_endpoint_id=route.endpoint_id if route else None,
-            rollout_timeout_s=fact.run_timeout_s, changed_at=timezone.now(),
+            rollout_timeout_s=fact.wanted.run_timeout_s, changed_at=timezone.now(),
         )  # fmt: skip
         place_in_job(run, job)
         Run.objects.bulk_create([run], ignore_conflicts=True)

@@ -20,6 +20,7 @@ from accounts.models import AuditEvent
 from environments import actions, queries
 from environments.models import Environment, EnvironmentVersion
 from proctor.rollout.images import sample_tag
+from tests.support.environments import add_log
 
 TEMPLATES = [{"id": "solve", "description": "Solve it", "args": {"type": "object"}}]
 
@@ -163,13 +164,13 @@ def test_bad_bodies_are_clear_errors(ada_key: str) -> None:
 
 def test_versions_are_listed_newest_first_and_the_log_is_on_a_versions_own_page(ada: Caller, ada_key: str) -> None:
     for number in (1, 2, 3):
-        ready(actions.register_image(ada, name="letters", image=f"a:{number}"), log="Step 1/1")
+        add_log(ready(actions.register_image(ada, name="letters", image=f"a:{number}")), "Step 1/1", "\nStep 2/2\n")
     page = get(ada_key, "/api/environments/letters/versions?limit=2").json()
     assert [item["number"] for item in page["items"]] == [3, 2] and page["total"] == 3
     assert {item["log"] for item in page["items"]} == {None}
     rest = get(ada_key, f"/api/environments/letters/versions?limit=2&cursor={page['next_cursor']}").json()
     assert [item["number"] for item in rest["items"]] == [1] and rest["next_cursor"] is None
-    assert get(ada_key, "/api/environments/letters/versions/2").json()["log"] == "Step 1/1"
+    assert get(ada_key, "/api/environments/letters/versions/2").json()["log"] == "Step 1/1\nStep 2/2\n"
     assert get(ada_key, "/api/environments/letters/versions/9").status_code == 404
 
 

@@ -12,11 +12,13 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from accounts.callers import Caller
-from environments import actions, builder, claims, probe
+from environments import actions, builder, claims, deploy, probe, queries
 from environments.models import EnvironmentVersion
+from environments.variables import set_variables
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.processes import SubprocessEngine, SubprocessSandbox
-from tests.support.environments import EXITS, GARBAGE, LINGERS, python, serve_sample
+from tests.support.environments import EXITS, GARBAGE, LINGERS, log_of, python, serve_sample
+from web.errors import AppError
 
 SPEAKS = """
 import json, socket
@@ -78,7 +80,7 @@ def test_a_version_that_serves_is_ready_with_what_it_holds(waiting: EnvironmentV
     assert [template["id"] for template in waiting.manifest["templates"]] == ["solve"]
     assert waiting.manifest["templates"][0]["args"]["required"] == ["question", "answer"]
     assert waiting.manifest["capabilities"] == [] and waiting.ready_at is not None
-    assert "1 templates" in waiting.log and waiting.claimed_until is None
+    assert "1 templates" in log_of(waiting) and waiting.claimed_until is None
 
 
 def test_without_a_waiting_version_there_is_nothing_to_do(ada: Caller) -> None:
@@ -104,7 +106,7 @@ def test_an_environment_that_misbehaves_fails_its_version_and_says_how(
     assert waiting.status == "failed" and waiting.ready_at is None
     for text in said:
         assert text in (waiting.error or ""), waiting.error
-    assert (waiting.error or "") in waiting.log
+    assert (waiting.error or "") in log_of(waiting)
 
 
 def test_a_worker_without_docker_fails_a_version_and_says_why(waiting: EnvironmentVersion) -> None:
@@ -193,7 +195,72 @@ def test_a_version_that_costs_three_workers_their_life_is_failed(ada: Caller) ->
     assert version.status == "failed" and "lost 3 times" in (version.error or "")
 
 
-def test_logs_keep_their_end_and_no_nul() -> None:
-    kept = claims.bounded("a" * 10 + "\0" + "b" * claims.LOG_CHARACTERS)
-    assert kept.startswith("(10 characters left out)\n") and kept.endswith("b" * 100) and "\0" not in kept
-    assert claims.bounded("short") == "short"
+def test_a_long_log_keeps_its_beginning_and_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "LOG_CHARACTERS", 100)
+    log = builder.Log()
+    for number in range(1_000):
+        log.add(f"line {number}")
+    lines = (log.taken(last=True) or "").splitlines()
+    assert lines[0] == "line 0" and lines[-1] == "line 999" and "(787 lines left out)" in lines
+    assert len(lines) == 13 + 1 + builder.LAST_LINES
+
+
+def test_no_value_of_a_secret_is_in_a_log() -> None:
+    log = builder.Log(["hunter2hunter2", "hunter2", "abc"])
+    log.add("got hunter2hunter2 and hunter2, abc")
+    assert log.taken() == "got [secret] and [secret], abc\n" and log.taken() is None
+
+
+def test_lines_are_appended_in_order_and_without_nul(ada: Caller) -> None:
+    version = actions.register_image(ada, name="letters", image="a:1")
+    claim = claims.claim_next("w1")
+    assert claim is not None and claims.keep(claim, "one\0\n") and claims.keep(claim) and claims.keep(claim, "two\n")
+    assert [(chunk.seq, chunk.text) for chunk in queries.read_log(version.id)] == [(1, "one\n"), (2, "two\n")]
+    assert [chunk.seq for chunk in queries.read_log(version.id, 1)] == [2]
+
+
+def test_a_cancelled_version_ends_and_its_work_stops(waiting: EnvironmentVersion, ada: Caller) -> None:
+    async def story() -> None:
+        engine = Processes(python(LINGERS))
+        work = asyncio.create_task(builder.process_one("w1", "instance", engine=engine))  # type: ignore[arg-type]
+        while not engine.started:
+            await asyncio.sleep(0.01)
+        asked = await builder.in_writer(deploy.cancel, ada, waiting)
+        assert (asked.status, asked.cancel_requested_at is None) == ("probing", False)
+        assert await work is True
+        assert await engine.all_ended()
+
+    async_to_sync(story)()
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.error, waiting.claimed_until) == ("cancelled", "Cancelled", None)
+    assert log_of(waiting).endswith("Cancelled\n")
+
+
+def test_a_version_that_nobody_works_on_is_cancelled_at_once(waiting: EnvironmentVersion, ada: Caller) -> None:
+    assert deploy.cancel(ada, waiting).status == "cancelled"
+    assert process(serve_sample()) is False
+    with pytest.raises(AppError, match="has ended already"):
+        deploy.cancel(ada, waiting)
+
+
+def test_a_cancelled_version_of_a_lost_worker_is_not_taken_again(waiting: EnvironmentVersion, ada: Caller) -> None:
+    assert claims.claim_next("w1") is not None
+    assert deploy.cancel(ada, waiting).status == "probing"
+    assert claims.free_claims() == 1 and claims.claim_next("w2") is None
+    waiting.refresh_from_db()
+    assert waiting.status == "cancelled"
+
+
+def test_variables_reach_the_sandbox_and_stay_out_of_the_log(waiting: EnvironmentVersion, ada: Caller) -> None:
+    set_variables(ada, waiting.environment, {"TOKEN": "s3cr3t-value"})
+    seen = list[Mapping[str, str]]()
+
+    class Tells(Processes):
+        async def start(self, spec: SandboxSpec, labels: Mapping[str, str]) -> SubprocessSandbox:
+            seen.append(dict(spec.env))
+            return await super().start(spec, labels)
+
+    async_to_sync(builder.process_one)("w1", "instance", engine=Tells(python("print('it is s3cr3t-value'); raise SystemExit(3)")))  # type: ignore[arg-type]
+    waiting.refresh_from_db()
+    assert seen == [{"TOKEN": "s3cr3t-value"}] and waiting.status == "failed"
+    assert "it is [secret]" in (waiting.error or "") and "s3cr3t-value" not in log_of(waiting) + (waiting.error or "")

@@ -18,7 +18,7 @@ from environments.models import EnvironmentVersion
 from proctor.rollout.images import ensure_sample_image, inspect_image
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.sandbox import DockerEngine, docker_client
-from tests.support.environments import EXITS, GARBAGE, LINGERS
+from tests.support.environments import EXITS, GARBAGE, LINGERS, log_of
 
 pytestmark = pytest.mark.docker
 
@@ -56,7 +56,7 @@ def process(ada: Caller) -> Iterator[Callable[[EnvironmentVersion], EnvironmentV
         return version
 
     yield run
-    async_to_sync(remove_images)([builder.image_tag(version.id) for version in made])
+    async_to_sync(remove_images)([version.image for version in made if version.image.startswith("proctor-env:")])
 
 
 async def remove_images(tags: list[str]) -> None:
@@ -84,10 +84,10 @@ def program(ada: Caller, text: str) -> EnvironmentVersion:
 def test_a_folder_is_built_and_its_templates_are_listed(ada: Caller, process: Any) -> None:
     source = "a note"
     version = process(context(ada, f"FROM {sample_tag()}\nCOPY note.py /opt/note.py\n", **{"note.py": source}))
-    assert (version.status, version.error) == ("ready", None), version.log
+    assert (version.status, version.error) == ("ready", None), log_of(version)
     assert [template["id"] for template in version.manifest["templates"]] == ["solve"]
-    assert version.image == builder.image_tag(version.id) and (version.image_id or "").startswith("sha256:")
-    assert "COPY note.py" in version.log and "Starting proctor-env:" in version.log
+    assert version.image.startswith("proctor-env:") and (version.image_id or "").startswith("sha256:")
+    assert "COPY note.py" in log_of(version) and "Starting proctor-env:" in log_of(version)
 
 
 def test_an_image_on_the_engine_is_pinned_to_its_digest(ada: Caller, process: Any) -> None:
@@ -104,7 +104,7 @@ def test_an_image_that_does_not_exist_is_named(ada: Caller, process: Any) -> Non
 def test_a_build_that_fails_names_its_step_and_keeps_its_log(ada: Caller, process: Any) -> None:
     version = process(context(ada, f"FROM {sample_tag()}\nCOPY missing.txt /\n"))
     assert version.status == "failed" and "missing.txt" in (version.error or "")
-    assert "FROM proctor-sample" in version.log and version.log.count(version.error or "?") == 1
+    assert "FROM proctor-sample" in log_of(version) and log_of(version).count(version.error or "?") == 1
 
 
 @pytest.mark.parametrize(

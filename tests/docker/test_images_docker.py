@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 
-from proctor.rollout.images import BuildFailed, build_image, ensure_sample_image, inspect_image, sample_tag
+from proctor.rollout.images import BuildFailed, BuildOptions, build_image, ensure_sample_image, inspect_image, sample_tag
 from proctor.rollout.images import build as build_module
 from proctor.rollout.images import sample as sample_module
 from proctor.rollout.sandbox import docker_client
@@ -37,7 +37,7 @@ async def new_tag(docker):
 @pytest.fixture
 async def base(docker, sample_image, new_tag, tmp_path):
     """A base image that only this test uses, so that its containers can be told from others'."""
-    await build_image(folder(tmp_path / "base.tar", f"FROM {sample_image}\nLABEL test={new_tag}"), new_tag, print, labels={})
+    await build_image(folder(tmp_path / "base.tar", f"FROM {sample_image}\nLABEL test={new_tag}"), new_tag, print)
     yield new_tag
     assert await containers_of(docker, new_tag) == []
 
@@ -116,7 +116,7 @@ async def test_a_folder_is_built_with_its_labels_and_its_log(docker, sample_imag
     tar = folder(
         tmp_path / "a.tar", f"FROM {sample_image}\nCOPY a.txt /a.txt\n" + run("print('hello from the build')"), mode, **{"a.txt": "x"}
     )
-    image_id = await build_image(tar, new_tag, lines.append, labels={"proctor.instance": "test"})
+    image_id = await build_image(tar, new_tag, lines.append, BuildOptions(labels={"proctor.instance": "test"}))
     shown = await docker.images.inspect(new_tag)
     assert shown["Id"] == image_id
     assert shown["Config"]["Labels"]["proctor.instance"] == "test"
@@ -140,7 +140,7 @@ def run(program):
 async def test_a_build_that_fails_says_why_and_leaves_no_container(docker, base, tmp_path, instructions, message):
     lines, tag = [], f"proctor-test:{uuid.uuid4().hex[:12]}"
     with pytest.raises(BuildFailed) as failed:
-        await build_image(folder(tmp_path / "a.tar", f"FROM {base}\n{instructions}"), tag, lines.append, labels={})
+        await build_image(folder(tmp_path / "a.tar", f"FROM {base}\n{instructions}"), tag, lines.append)
     assert message in str(failed.value)
     assert lines[-1] == f"ERROR: {failed.value}"
     assert await inspect_image(docker, tag) is None
@@ -148,7 +148,7 @@ async def test_a_build_that_fails_says_why_and_leaves_no_container(docker, base,
 
 async def test_a_base_image_that_is_nowhere_fails_the_build(docker, tmp_path):
     with pytest.raises(BuildFailed, match=r"connection refused \(at Step 1/1 : FROM 127\.0\.0\.1:1/nowhere:1\)"):
-        await build_image(folder(tmp_path / "a.tar", "FROM 127.0.0.1:1/nowhere:1"), "proctor-test:never", print, labels={})
+        await build_image(folder(tmp_path / "a.tar", "FROM 127.0.0.1:1/nowhere:1"), "proctor-test:never", print)
 
 
 async def test_an_archive_that_is_not_fit_never_reaches_the_engine(tmp_path):
@@ -157,7 +157,7 @@ async def test_an_archive_that_is_not_fit_never_reaches_the_engine(tmp_path):
         tar = folder(tmp_path / "a.tar", "FROM scratch", **{"../x": ""})
         with tarfile.open(tar, "w") as archive:
             archive.addfile(tarfile.TarInfo("../x"))
-        await build_image(tar, "proctor-test:never", lines.append, labels={})
+        await build_image(tar, "proctor-test:never", lines.append)
     assert lines == ["ERROR: ../x: name leads out of the archive; archive: no Dockerfile at its root"]
 
 
@@ -165,7 +165,7 @@ async def test_a_long_log_is_capped_and_the_image_is_built_all_the_same(sample_i
     monkeypatch.setattr(build_module, "MAX_LINES", 10)
     lines = []
     program = "print('x' * 100000); [print(n) for n in range(5000)]"
-    await build_image(folder(tmp_path / "a.tar", f"FROM {sample_image}\n{run(program)}"), new_tag, lines.append, labels={})
+    await build_image(folder(tmp_path / "a.tar", f"FROM {sample_image}\n{run(program)}"), new_tag, lines.append)
     assert max(map(len, lines)) == build_module.MAX_LINE_CHARACTERS
     assert lines[10:] == ["(the log goes on; 10 lines are kept)"]
 
@@ -180,7 +180,7 @@ async def test_a_build_that_is_cut_off_stops_on_the_engine(docker, base, tmp_pat
 
     program = "import time; print('running', flush=True); time.sleep(600)"
     tar = folder(tmp_path / "a.tar", f"FROM {base}\n{run(program)}")
-    building = asyncio.create_task(build_image(tar, tag, note, labels={}, timeout_s=600 if how == "cancelled" else 5))
+    building = asyncio.create_task(build_image(tar, tag, note, timeout_s=600 if how == "cancelled" else 5))
     await asyncio.wait_for(running.wait(), 60)
     if how == "cancelled":
         building.cancel()

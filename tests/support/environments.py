@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+from environments.models import EnvironmentVersion, LogChunk
+from environments.queries import log_pieces
 from proctor import environment
 
 SAMPLE = Path(environment.__file__).parent.parent / "samples" / "gsm8k" / "env.py"
@@ -33,3 +35,15 @@ def serve_sample() -> list[str]:
 def python(program: str) -> list[str]:
     """The command that runs a program text."""
     return [sys.executable, "-S", "-I", "-c", program]
+
+
+def log_of(version: EnvironmentVersion) -> str:
+    return "".join(log_pieces(version.id))
+
+
+def add_log(version: EnvironmentVersion, *texts: str) -> None:
+    """Further chunks, as a worker appends them."""
+    for text in texts:
+        version.log_seq += 1
+        LogChunk.objects.create(version=version, seq=version.log_seq, text=text)
+    version.save(update_fields=["log_seq"])

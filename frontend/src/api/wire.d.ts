@@ -257,6 +257,65 @@ export interface components {
              */
             running: number;
         };
+        /**
+         * DeployIn
+         * @description HUD's order to build an uploaded context (contracts: 2.7). What the client sends besides is not looked at.
+         */
+        DeployIn: {
+            /**
+             * Build Args
+             * @default {}
+             */
+            build_args: {
+                [key: string]: string;
+            };
+            /** Build Id */
+            build_id: string;
+            /**
+             * Build Secrets
+             * @default {}
+             */
+            build_secrets: {
+                [key: string]: string;
+            };
+            /**
+             * Environment Variables
+             * @default {}
+             */
+            environment_variables: {
+                [key: string]: string;
+            };
+            /** Name */
+            name: string;
+            /**
+             * No Cache
+             * @default false
+             */
+            no_cache: boolean;
+            /**
+             * Project Id
+             * @default null
+             */
+            project_id: string | null;
+            /**
+             * Registry Id
+             * @default null
+             */
+            registry_id: string | null;
+            /**
+             * Runtime Config
+             * @default {}
+             */
+            runtime_config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Runtime Provider
+             * @description `hud`: this instance's own workers, the one placement there is.
+             * @default null
+             */
+            runtime_provider: "hud" | null;
+        };
         /** DiffCounts */
         DiffCounts: {
             /** Added */
@@ -543,6 +602,12 @@ export interface components {
         /** EnvironmentVersionOut */
         EnvironmentVersionOut: {
             /**
+             * Cancelling
+             * @description Somebody cancelled it; a worker still clears up.
+             * @default false
+             */
+            cancelling: boolean;
+            /**
              * Capabilities
              * @default []
              */
@@ -565,10 +630,16 @@ export interface components {
             image_id: string | null;
             /**
              * Log
-             * @description Build log; only on the version's own page.
+             * @description Build log, its last 256 Ki characters; only on the version's own page.
              * @default null
              */
             log: string | null;
+            /**
+             * Log Seq
+             * @description Cursor of `log`: `build:<id>` on `/ws` follows from here.
+             * @default 0
+             */
+            log_seq: number;
             /** Number */
             number: number;
             /** Ready At */
@@ -582,7 +653,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "pending" | "building" | "probing" | "ready" | "failed" | "stored";
+            status: "pending" | "building" | "probing" | "ready" | "failed" | "cancelled" | "stored";
             /**
              * Templates
              * @default []
@@ -1925,6 +1996,43 @@ export interface components {
              */
             seq: string | number | null;
         };
+        /**
+         * SessionOut
+         * @description A sandbox that somebody drives from outside.
+         */
+        SessionOut: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Error */
+            error: string | null;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Opened At */
+            opened_at: string | null;
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "starting" | "open" | "closed" | "failed";
+            /** Version */
+            version: number;
+        };
         /** ShareIn */
         ShareIn: {
             /**
@@ -2549,6 +2657,41 @@ export interface components {
             filename: string;
             /** Size Bytes */
             size_bytes: number;
+        };
+        /**
+         * UploadedContext
+         * @description HUD's reservation of a place for a build context.
+         */
+        UploadedContext: {
+            /** Build Id */
+            build_id: string;
+            /** Upload Url */
+            upload_url: string;
+        };
+        /**
+         * VariableOut
+         * @description Values are never shown.
+         */
+        VariableOut: {
+            /** Name */
+            name: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Updated By */
+            updated_by: string | null;
+        };
+        /**
+         * VariablesIn
+         * @description Adds and replaces; names that are not given stay.
+         */
+        VariablesIn: {
+            /** Values */
+            values: {
+                [key: string]: string;
+            };
         };
         /** VersionOut */
         VersionOut: {

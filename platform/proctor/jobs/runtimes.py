@@ -125,8 +125,8 @@ class DockerRuntime:
     def spec(self, task: TaskFacts) -> SandboxSpec:
         """The task's own image, processors and memory come first."""
         return SandboxSpec(
-            "docker", image=task.image or self._image_of(task.env), env=self._env_vars, cpu=task.cpu or self._cpu,
-            memory_mb=task.memory_mb or self._memory_mb, nested=self._nested, environment=task.env,
+            "docker", image=task.image or self._image_of(task.env), env=self._env_vars, cpu=task.wanted.cpu or self._cpu,
+            memory_mb=task.wanted.memory_mb or self._memory_mb, nested=self._nested, environment=task.env,
         )  # fmt: skip
 
     def make_engine(self) -> SandboxEngine:

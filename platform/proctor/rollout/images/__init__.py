@@ -3,17 +3,19 @@
 Nothing here pulls what was not asked for, and nothing blocks the event loop: archives are read and written in threads.
 """
 
-from proctor.rollout.images.build import BuildFailed, build_image
-from proctor.rollout.images.context import ContextProblem, check_build_context
+from proctor.rollout.images.build import BuildFailed, BuildOptions, build_image
+from proctor.rollout.images.context import ContextProblem, check_build_context, context_digest
 from proctor.rollout.images.engine import import_image, inspect_image
 from proctor.rollout.images.sample import SampleImage, ensure_sample_image, sample_tag
 
 __all__ = [
     "BuildFailed",
+    "BuildOptions",
     "ContextProblem",
     "SampleImage",
     "build_image",
     "check_build_context",
+    "context_digest",
     "ensure_sample_image",
     "import_image",
     "inspect_image",

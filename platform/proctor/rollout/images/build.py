@@ -1,4 +1,4 @@
-"""Build an image from an uploaded folder, with the engine's classic builder.
+"""Build an image from an uploaded folder: with the engine's classic builder, or with BuildKit when the Dockerfile asks for it.
 
 Every build has a client of its own: cancelling a task does not stop the engine, closing its connection does. Nothing is
 pulled but what the Dockerfile's FROM lacks. The log goes line by line to the caller, and a failure names its step.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from aiodocker.exceptions import DockerError
 
-from proctor.rollout.images.context import check_build_context
+from proctor.rollout.images.context import check_build_context, read_dockerfile
 from proctor.rollout.images.engine import inspect_image
 from proctor.rollout.sandbox import docker_client
 
@@ -30,15 +31,28 @@ class BuildFailed(Exception):
     """The image was not built: what happened, at which step."""
 
 
-async def build_image(tar: Path, tag: str, on_line: Callable[[str], None], *, labels: Mapping[str, str], timeout_s: float = 1_800) -> str:
+@dataclass(frozen=True)
+class BuildOptions:
+    """`secrets`: id → value, seen by `RUN --mount=type=secret` alone and in no layer, history or cache key."""
+
+    args: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    no_cache: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+async def build_image(
+    tar: Path, tag: str, on_line: Callable[[str], None], options: BuildOptions | None = None, *, timeout_s: float = 1_800
+) -> str:
     """Check the archive and build it; the image's id. Raises BuildFailed, which is also the log's last line."""
-    build_log = _BuildLog(on_line)
+    build_log, options = BuildLog(on_line), options or BuildOptions()
     try:
         problems = await asyncio.to_thread(check_build_context, tar)
         if problems:
             raise BuildFailed("; ".join(str(problem) for problem in problems))
+        dockerfile = await asyncio.to_thread(read_dockerfile, tar)
         async with asyncio.timeout(timeout_s):
-            return await _build(tar, tag, build_log, labels)
+            return await _build(tar, tag, build_log, options, dockerfile.name)
     except TimeoutError as error:
         raise _failed(build_log, f"The build took longer than {timeout_s:g} s") from error
     except DockerError as error:
@@ -48,21 +62,22 @@ async def build_image(tar: Path, tag: str, on_line: Callable[[str], None], *, la
         raise
 
 
-def _failed(build_log: _BuildLog, what: str) -> BuildFailed:
+def _failed(build_log: BuildLog, what: str) -> BuildFailed:
     failure = BuildFailed(f"{what.strip()} (at {build_log.step})" if build_log.step else what.strip())
     build_log.on_line(f"ERROR: {failure}")
     return failure
 
 
-async def _build(tar: Path, tag: str, build_log: _BuildLog, labels: Mapping[str, str]) -> str:
+async def _build(tar: Path, tag: str, build_log: BuildLog, options: BuildOptions, dockerfile: str) -> str:
     image_id = None
     async with docker_client() as docker:
         with tar.open("rb") as archive:
             encoding = "gzip" if archive.read(2) == _GZIP_MAGIC else "identity"
             archive.seek(0)
             events = docker.images.build(
-                fileobj=archive, encoding=encoding, tag=tag, labels=dict(labels), pull=False, rm=True, forcerm=True, stream=True
-            )
+                fileobj=archive, encoding=encoding, tag=tag, labels=dict(options.labels), buildargs=dict(options.args), nocache=options.no_cache,
+                path_dockerfile=dockerfile, pull=False, rm=True, forcerm=True, stream=True,
+            )  # fmt: skip
             async for event in events:
                 build_log.add(event)
                 image_id = (event.get("aux") or {}).get("ID", image_id)
@@ -72,7 +87,7 @@ async def _build(tar: Path, tag: str, build_log: _BuildLog, labels: Mapping[str,
     return image_id
 
 
-class _BuildLog:
+class BuildLog:
     """Events as capped lines; remembers the step that runs."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:

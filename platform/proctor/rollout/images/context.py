@@ -1,21 +1,27 @@
-"""Is this archive fit to be a build context? A pure check of an uploaded tar, before any engine sees it.
+"""Is this archive fit to be a build context, and what is in it? Pure looks at an uploaded tar, before any engine sees it.
 
 Refused: what is no tar, has no Dockerfile at its root, is too big or has too many entries, and entries that point outside
-(absolute names, `..`, links that leave) or are no plain files (devices, pipes). Blocking: call it in a thread.
+(absolute names, `..`, links that leave) or are no plain files (devices, pipes). `Dockerfile.hud` goes before `Dockerfile`, as HUD's
+documentation has it. Blocking: call these in a thread.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, isabs, join, normpath
+from typing import IO
 
 MAX_ARCHIVE_BYTES = 256 * 1024**2
 MAX_CONTENT_BYTES = 1024**3
 MAX_ENTRIES = 100_000
 MAX_PROBLEMS = 20
+DOCKERFILES = ("Dockerfile.hud", "Dockerfile")
+MAX_DOCKERFILE_BYTES = 1024**2
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,47 @@ class ContextProblem:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Dockerfile:
+    """The one that a build of the context uses."""
+
+    name: str
+    text: str
+
+
+def read_dockerfile(path: Path) -> Dockerfile:
+    """Of a checked archive. Of two entries with one name the later counts, as when they are unpacked."""
+    found: dict[str, str] = {}
+    with tarfile.open(path, "r:*") as archive:
+        for entry in archive:
+            name = normpath(entry.name)
+            if name in DOCKERFILES and (file := archive.extractfile(entry) if entry.isfile() else None):
+                found[name] = file.read(MAX_DOCKERFILE_BYTES).decode(errors="replace")
+    name = next(name for name in DOCKERFILES if name in found)
+    return Dockerfile(name, found[name])
+
+
+def context_digest(path: Path) -> str:
+    """`sha256:…` of a checked archive's entries: names, kinds, modes and contents, whatever their order, times, owners and compression.
+    `.hud` holds the HUD command line's own note of where a folder goes; it counts for nothing."""
+    entries: dict[str, list[object]] = {}
+    with tarfile.open(path, "r:*") as archive:
+        for entry in archive:
+            if normpath(entry.name).split("/", 1)[0] == ".hud":
+                continue
+            file = archive.extractfile(entry) if entry.isfile() else None
+            content = _digest(file) if file else entry.linkname
+            entries[normpath(entry.name)] = [entry.type.decode("latin-1"), entry.mode, content]
+    return f"sha256:{hashlib.sha256(json.dumps(sorted(entries.items())).encode()).hexdigest()}"
+
+
+def _digest(file: IO[bytes]) -> str:
+    found = hashlib.sha256()
+    while block := file.read(1024 * 1024):
+        found.update(block)
+    return found.hexdigest()
 
 
 def check_build_context(path: Path) -> list[ContextProblem]:
@@ -53,7 +100,7 @@ def _check_entries(archive: tarfile.TarFile) -> list[ContextProblem]:
         problems.extend(ContextProblem(entry.name, message) for message in _faults(entry))
         if len(problems) >= MAX_PROBLEMS:
             return problems[:MAX_PROBLEMS]
-        has_dockerfile = has_dockerfile or (entry.isfile() and normpath(entry.name) == "Dockerfile")
+        has_dockerfile = has_dockerfile or (entry.isfile() and normpath(entry.name) in DOCKERFILES)
     if not has_dockerfile:
         problems.append(_of_archive("no Dockerfile at its root"))
     return problems

@@ -23,7 +23,7 @@ import aiodocker
 from aiodocker.exceptions import DockerError
 
 import proctor.environment
-from proctor.rollout.images.build import BuildFailed, build_image
+from proctor.rollout.images.build import BuildFailed, BuildOptions, build_image
 from proctor.rollout.images.engine import import_image, inspect_image
 from proctor.rollout.images.interpreter import LIBRARY_FOLDER, PYTHON, add_interpreter, can_copy_interpreter, interpreter_key, plain
 from proctor.samples import sample_env_file
@@ -101,7 +101,7 @@ async def _build_on_base(
     context = stage.with_name("context.tar")
     await asyncio.to_thread(_write_context, stage, context)
     try:
-        image_id = await build_image(context, tag, log.debug, labels={SAMPLE_LABEL: tag}, timeout_s=120)
+        image_id = await build_image(context, tag, log.debug, BuildOptions(labels={SAMPLE_LABEL: tag}), timeout_s=120)
     except BuildFailed as error:
         progress(f"The sample's image could not be built on {BASE_IMAGE}: {error}")
         return None
