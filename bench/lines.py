@@ -33,9 +33,11 @@ class Line:
     ok: bool
     load1: float
     commit: str
+    at: str = ""
+    """The place on a curve, `100,000 tasks` say; left out where there is none."""
 
     def json(self) -> str:
-        return json.dumps({name: rounded(value) for name, value in asdict(self).items()})
+        return json.dumps({name: rounded(value) for name, value in asdict(self).items() if name != "at" or value})
 
 
 def line(

@@ -24,13 +24,13 @@ def measure(bench: Bench) -> Iterator[Line]:
         yield line("P1", what, db=db, values=values, unit="s", must=1.6, floor_values=copy_floor_s(), k=copy_k())
 
 
-def upload_times(server: Proctor) -> list[float]:
+def upload_times(server: Proctor, tasks: int = TASKS, repeat: int = REPEAT) -> list[float]:
     """The first upload is not counted. Every set has contents of its own."""
-    seconds = []
-    for turn in range(REPEAT + 1):
+    seconds, first = [], uuid.uuid4().int % 10**9
+    for turn in range(repeat + 1):
         with tempfile.TemporaryDirectory(prefix="bench-upload-") as folder:
             file = Path(folder) / "rows.json"
-            file.write_text(json.dumps([row(turn * TASKS + i) for i in range(TASKS)]))
+            file.write_text(json.dumps([row(number) for number in range(first + turn * tasks, first + (turn + 1) * tasks)]))
             seconds += run_hud("sdk_upload.py", {"url": server.url, "rows": str(file), "names": [f"up-{uuid.uuid4().hex[:8]}"]})
     return seconds[1:]
 

@@ -24,15 +24,16 @@ def main() -> None:
     lines = sorted(kept.values(), key=lambda line: (int(line["id"][1:]), line["db"], line["what"]))
     KEPT.write_text("".join(json.dumps(line) + "\n" for line in lines))
     before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + table(lines) + END + rest.partition(END)[2])
+    made = table([line for line in lines if not line.get("at")]) + curves([line for line in lines if line.get("at")])
+    PAGE.write_text(before + BEGIN + "\n" + made + END + rest.partition(END)[2])
 
 
 def read(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-def key(line: dict[str, Any]) -> tuple[str, str, str]:
-    return line["id"], line["what"].split(";")[0], line["db"]
+def key(line: dict[str, Any]) -> tuple[str, str, str, str]:
+    return line["id"], line["what"].split(";")[0], line["db"], line.get("at", "")
 
 
 def table(lines: list[dict[str, Any]]) -> str:
@@ -41,6 +42,26 @@ def table(lines: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     return "\n".join([*rows, *(row(line) for line in lines)]) + "\n"
+
+
+def curves(lines: list[dict[str, Any]]) -> str:
+    """A row a measure, a column a place on the curve; in brackets the ratio to the goal there."""
+    by_place = {(key(line)[:2], line["at"]): line for line in lines}
+    if not lines:
+        return ""
+    places = sorted({line["at"] for line in lines}, key=lambda at: (at.startswith("version"), int("".join(filter(str.isdigit, at)))))
+    shown = ["", f"| # | curve, postgres | {' | '.join(places)} |", "|---" * (len(places) + 2) + "|"]
+    for measure in dict.fromkeys(key(line)[:2] for line in lines):
+        cells = [point(by_place.get((measure, at))) for at in places]
+        shown.append(f"| {measure[0]} | {measure[1]} | {' | '.join(cells)} |")
+    days = sorted({f"{line['day']}, {line['commit']}" for line in lines})
+    return "\n".join([*shown, "", f"The curves were taken on {'; '.join(days)}."]) + "\n"
+
+
+def point(line: dict[str, Any] | None) -> str:
+    if line is None:
+        return ""
+    return f"{short(line['value'])} {line['unit']} ({line['ratio']:.2f}{'' if line['ok'] else ', **over**'})"
 
 
 def row(line: dict[str, Any]) -> str:
