@@ -20,8 +20,6 @@ from environments.models import EnvironmentVersion
 from proctor.content import MAX_PROBLEMS, StoredTask, TaskText, read_stored, shown
 from proctor.wire.errors import Problem
 from tasksets import bulk, queries, versions
-from tasksets.analysis import schemas
-from tasksets.analysis.schemas import SchemaUnusable
 from tasksets.diffs import Path, path_text
 from tasksets.models import Taskset
 from web.errors import invalid
@@ -46,10 +44,12 @@ class Manifest:
         """None for what can't be checked. A schema that is bad, or slow again and again, is not asked any more; nor are any, after ten."""
         if template in self.unusable or len(self.unusable) >= MAX_UNUSABLE:
             return []
+        from tasksets.analysis import schemas  # with what it needs of memory, only where something is checked
+
         began = time.monotonic()
         try:
             found = schemas.problems_of(self.templates[template], args, path)
-        except SchemaUnusable as error:
+        except schemas.SchemaUnusable as error:
             return self._give_up(template, str(error))
         self.spent[template] += time.monotonic() - began
         return found if self.spent[template] < MAX_SECONDS else self._give_up(template, f"it took more than {MAX_SECONDS:g} s in all")

@@ -20,7 +20,7 @@ THRESHOLD = 0.8
 SURELY_NOT = 0.6
 NEIGHBOURS = 8
 MAX_CANDIDATES = 2_000_000
-AT_ONCE = 200_000
+AT_ONCE = 20_000
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 Hashes = NDArray[np.uint64]
@@ -42,6 +42,11 @@ def _random(seed: int, count: int) -> Hashes:
 _MULTIPLY, _ADD = _random(1, PERMUTATIONS) * np.uint64(2) + np.uint64(1), _random(2, PERMUTATIONS)
 _WEIGHTS = _random(3, SHINGLE) * np.uint64(2) + np.uint64(1)
 _BAND_WEIGHTS = _random(4, ROWS) * np.uint64(2) + np.uint64(1)
+
+
+def no_signatures(count: int) -> Signatures:
+    """Room for so many, which takes memory only as it is filled."""
+    return np.empty((count, PERMUTATIONS), np.uint32)
 
 
 class Signer:

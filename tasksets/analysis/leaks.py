@@ -28,14 +28,14 @@ class Leak:
     after: str
 
 
-def leaks(prompts: Sequence[Text], answers: Sequence[Text]) -> list[Leak]:
-    """Each answer's first place in each prompt, at most 20 a task."""
+def leaks(prompts: Sequence[tuple[Text, Sequence[str]]], answers: Sequence[Text]) -> list[Leak]:
+    """Each answer's first place in each prompt, at most 20 a task. A prompt comes with its words."""
     found: list[Leak] = []
     wanted = [(answer, sought) for answer in answers if len("".join(sought := words(answer.text))) >= MIN_CHARACTERS]
     if not wanted:
         return found
-    for prompt in prompts:
-        told = _joined(words(prompt.text))
+    for prompt, said in prompts:
+        told = _joined(said)
         found += [_leak(prompt, answer, sought) for answer, sought in _unique(wanted) if _joined(sought) in told]
     return found[:MAX_A_TASK]
 

@@ -112,7 +112,8 @@ _WORD = re.compile(rf"\d+(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|[{_EACH}]|[
 def words(text: str) -> list[str]:
     """`The CAFÉ has 1,200.50 seats!` → `the café has 1200.50 seats`, as a list."""
     if text.isascii():
-        return [_number(word) for word in _WORD.findall(text.lower())]
+        found = _WORD.findall(text.lower())
+        return [_number(word) for word in found] if "," in text else found
     return [_normal(word) for word in _WORD.findall(text)]
 
 

@@ -1,7 +1,7 @@
 """The analysis of one version, under a claim, to its end: one pass over the tasks for checks, leaks and signatures, then the near duplicates.
 
-In memory are 512 bytes of signature for each prompt, about 300 of its slug and keys, and a thousand tasks. Findings are written as they
-come; a list holds 100,000 at most.
+In memory are 512 bytes of signature for each prompt, about as much for its slug and ids, and a thousand tasks. Findings are written as
+they come; a list holds 100,000 at most.
 """
 
 from __future__ import annotations
@@ -11,25 +11,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from django.db import transaction
 
 from proctor.content import StoredTask, read_stored
 from proctor.wire.analysis import AnalysisCounts, CheckedEnvironment, CheckFinding, DuplicatePair, LeakPlace
 from tasksets import bulk, queries
-from tasksets.analysis import prompts
+from tasksets.analysis import duplicates, prompts
 from tasksets.analysis.checks import Rules
 from tasksets.analysis.claims import Claim, Lost
+from tasksets.analysis.duplicates import Candidates, Signatures, Signer, candidates, no_signatures
 from tasksets.analysis.leaks import leaks
 from tasksets.analysis.models import Analysis, Finding
 from tasksets.analysis.settings import settings_of
 from tasksets.models import TaskContent, Version
 from tasksets.queries import VersionTask
 from web.errors import AppError
-
-if TYPE_CHECKING:
-    from tasksets.analysis.duplicates import Candidates, Signatures
 
 logger = logging.getLogger(__name__)
 MOST_FINDINGS = 100_000
@@ -65,12 +63,12 @@ class Book:
 
 @dataclass
 class Prompts:
-    """Each distinct prompt by its first task: slug, content key, and row of its signature."""
+    """Each distinct prompt by its first task: slug, content id, and row of its signature. `tasks` counts those that have a prompt."""
 
+    signatures: Signatures
     slugs: list[str] = field(default_factory=list)
-    keys: list[Any] = field(default_factory=list)
+    content_ids: list[str] = field(default_factory=list)
     rows: dict[bytes, int] = field(default_factory=dict)
-    blocks: list[Signatures] = field(default_factory=list)
     tasks: int = 0
 
 
@@ -84,18 +82,17 @@ class Reader:
         self.redacted = _redacted(version)
         self.first: dict[str, str] = {}
         self.envs: Counter[str] = Counter()
-        self.prompts = Prompts()
+        self.prompts = Prompts(no_signatures(version.task_count))
         self.same: list[DuplicatePair] = []
         self.checked = 0
 
     def read(self) -> None:
-        from tasksets.analysis.duplicates import Signer
-
         signer, done = Signer(), 0
         for part in bulk.batches(queries.iter_version_tasks(self.version), queries.READ_BATCH):
-            new = [(task, words) for task in part if (words := self._look(task))]
+            before = len(self.prompts.slugs)
+            new = [words for task in part if (words := self._look(task))]
             if new:
-                self.prompts.blocks.append(signer.sign([words for _task, words in new]))
+                self.prompts.signatures[before : before + len(new)] = signer.sign(new)
             done += len(part)
             self.book.write(READING * done / max(1, self.version.task_count))
 
@@ -106,10 +103,10 @@ class Reader:
             return []
         stored = read_stored(task.text)
         self._check(task.slug, stored)
-        texts = prompts.prompts(stored, self.fields)
-        for leak in leaks(texts, prompts.answers(stored, self.fields)):
+        said = [(text, prompts.words(text.text)) for text in prompts.prompts(stored, self.fields)]
+        for leak in leaks(said, prompts.answers(stored, self.fields)):
             self.book.add("leak", LeakPlace(slug=task.slug, **vars(leak)))
-        words = [word for text in texts for word in prompts.words(text.text)]
+        words = [word for _text, some in said for word in some]
         self.prompts.tasks += bool(words)
         return words if self._is_new(task, words) else []
 
@@ -132,7 +129,7 @@ class Reader:
             self.same.append(DuplicatePair(kind="near", slug=found.slugs[row], other=task.slug, jaccard=1.0))
             return False
         found.slugs.append(task.slug)
-        found.keys.append(task.content_pk)
+        found.content_ids.append(task.content_id)
         return True
 
 
@@ -197,27 +194,15 @@ def _drop_old(claim: Claim, version: Version) -> None:
 
 def _near(reader: Reader, book: Book) -> bool:
     """Adds the near duplicates, the most alike first. True when some pairs were not looked at."""
-    import numpy as np
-
-    from tasksets.analysis.duplicates import candidates
-
-    found = reader.prompts
-    pairs = list(reader.same)
-    cut = False
-    if found.blocks:
-        tried = candidates(np.concatenate(found.blocks))
-        found.blocks.clear()
-        cut = tried.cut
-        pairs += _verified(reader, tried, book)
+    tried = candidates(reader.prompts.signatures[: len(reader.prompts.slugs)])
+    pairs = [*reader.same, *_verified(reader, tried, book)]
     for pair in sorted(pairs, key=lambda pair: -pair.jaccard):
         book.add("near", pair)
-    return cut
+    return tried.cut
 
 
 def _verified(reader: Reader, tried: Candidates, book: Book) -> Iterator[DuplicatePair]:
     """The candidates whose Jaccard is what is asked for, their texts read once more, a batch at a time."""
-    from tasksets.analysis import duplicates
-
     found, done = reader.prompts, 0
     for part in bulk.batches(tried.pairs.tolist(), queries.READ_BATCH // 2):
         shingles = _shingles(reader, {row for pair in part for row in pair})
@@ -230,9 +215,8 @@ def _verified(reader: Reader, tried: Candidates, book: Book) -> Iterator[Duplica
 
 
 def _shingles(reader: Reader, rows: Iterable[int]) -> dict[int, frozenset[tuple[str, ...]]]:
-    from tasksets.analysis import duplicates
-
-    keys = {row: reader.prompts.keys[row] for row in rows}
+    team_id = reader.version.taskset.team_id
+    keys = {row: queries.content_key(team_id, reader.prompts.content_ids[row]) for row in rows}
     texts = queries.content_texts(keys.values())
     found = {}
     for row, key in keys.items():

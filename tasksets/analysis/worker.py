@@ -13,7 +13,6 @@ from django.conf import settings
 from django.db import connections
 
 from tasksets.analysis.claims import claim_waiting, is_waiting
-from tasksets.analysis.run import run_analysis
 from web.threads import in_reader
 
 LOWEST = 19
@@ -25,6 +24,8 @@ def process_one(holder: str, stopping: Callable[[], bool] = bool) -> bool:
         held = claim_waiting(holder, stopping)
         if held is None:
             return False
+        from tasksets.analysis.run import run_analysis  # only here is numpy needed
+
         run_analysis(held)
         return True
     finally:

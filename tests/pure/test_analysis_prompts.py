@@ -88,7 +88,7 @@ def test_words(text: str, expected: str) -> None:
 
 
 def leaked(prompt: str, answer: str) -> str | None:
-    found = leaks([Text("args.prompt", prompt)], [Text("args.answer", answer)])
+    found = leaks([(Text("args.prompt", prompt), words(prompt))], [Text("args.answer", answer)])
     return found[0].match if found else None
 
 
@@ -116,7 +116,7 @@ def test_an_answer_in_the_prompt_is_found_whole(prompt: str, answer: str, match:
 
 def test_a_leak_tells_its_place_and_what_is_around() -> None:
     text = "a" * 100 + " The answer is Paris. " + "b" * 100
-    found = leaks([Text("args.q", text)], [Text("args.answer", "paris"), Text("columns.target", "PARIS!")])
+    found = leaks([(Text("args.q", text), words(text))], [Text("args.answer", "paris"), Text("columns.target", "PARIS!")])
     assert len(found) == 1, "two answers that say the same are one"
     only = found[0]
     assert (only.answer_path, only.answer, only.prompt_path, only.match) == ("args.answer", "paris", "args.q", "Paris")
