@@ -3,12 +3,13 @@
 from django.urls import include, path
 
 from accounts.http import methods
-from tasksets import api, api_downloads, api_drafts, api_shared, api_tables, api_versions, hud
+from tasksets import api, api_downloads, api_drafts, api_pulls, api_shared, api_tables, api_versions, hud
 
 urlpatterns = [
     path("", include("tasksets.imports.urls")),
     path("", include("tasksets.analysis.urls")),
     path("api/tasksets", api.tasksets),
+    path("api/tasksets/pull", api_pulls.pull),
     path("api/tasksets/<str:ref>", api.taskset),
     path("api/tasksets/<str:ref>/versions", api.versions),
     path("api/tasksets/<str:ref>/versions/<int:number>", api.version),

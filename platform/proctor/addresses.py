@@ -34,7 +34,7 @@ def url_problem(text: str) -> str | None:
     if parts.scheme not in ("http", "https"):
         return "must begin with https:// or http://"
     if parts.username is not None or parts.password is not None:
-        return "must hold no user name or password: put the key into api_key"
+        return "must hold no user name or password: the key has a field of its own"
     if not parts.hostname or not text.isascii() or any(ord(c) <= 32 or c in '\\"<>' for c in text):
         return "must be a URL such as https://host/v1"
     if parts.query or parts.fragment or "?" in text or "#" in text:

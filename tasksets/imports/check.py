@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from accounts.names import normalise
@@ -78,12 +78,15 @@ class _Tally:
     lines: list[bytes] = field(default_factory=list)
 
 
-def run_check(claim: Claim) -> None:
-    """Sees the claimed check to its end; one that was cancelled or taken over ends quietly."""
+def run_check(claim: Claim, verify: Callable[[list[bytes]], None] | None = None) -> None:
+    """Sees the claimed check to its end; one that was cancelled or taken over ends quietly. `verify` gets the entries of the good rows,
+    and may refuse them by AppError."""
     found = Import.objects.select_related("upload", "taskset__head").get(id=claim.import_id)
     tally = _Tally()
     try:
         _read_all(claim, found, tally)
+        if verify is not None:
+            verify(tally.lines)
         plans = plan_all(found, tally.lines)
     except Lost:
         logger.info("check given up import_id=%s", found.id)

@@ -36,7 +36,7 @@ class Claim:
 
     def held(self) -> QuerySet[Import]:
         return Import.objects.filter(
-            id=self.import_id, claimed_by=self.holder, attempts=self.attempt, status__in=("checking", "committing")
+            id=self.import_id, claimed_by=self.holder, attempts=self.attempt, status__in=("pulling", "checking", "committing")
         )
 
     def keep(self, **changes: Any) -> None:

@@ -68,9 +68,10 @@ def _folders_total(found: Import) -> int | None:
 
 
 def _status(found: Import) -> ImportStatus:
-    """A commit whose process is gone may be asked for again."""
-    lapsed = found.status == "committing" and (found.claimed_until is None or found.claimed_until < timezone.now())
-    return cast(ImportStatus, "checked" if lapsed else found.status)
+    """A commit whose process is gone may be asked for again; a pull must begin anew."""
+    after = {"committing": "checked", "pulling": "failed"}.get(found.status, found.status)
+    lapsed = found.claimed_until is None or found.claimed_until < timezone.now()
+    return cast(ImportStatus, after if lapsed else found.status)
 
 
 def render_preview(found: Import, mapping: Mapping) -> list[PreviewRow]:

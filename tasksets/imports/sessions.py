@@ -10,6 +10,7 @@ import io
 import logging
 import uuid
 from bisect import bisect_right
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import IO
 
@@ -73,6 +74,21 @@ def receive(caller: Caller, upload: Upload, body: IO[bytes], *, offset: int, ann
     return received
 
 
+def receive_all(upload: Upload, pieces: Iterable[bytes]) -> int:
+    """A file whose size shows at its end; the upload is whole then. Returns its size. Raises AppError 404 when it was dropped meanwhile."""
+    held, received = bytearray(), 0
+    for piece in pieces:
+        held += piece
+        while len(held) >= PART_BYTES:
+            received = _store(upload, received, bytes(held[:PART_BYTES]))
+            del held[:PART_BYTES]
+    if held:
+        received = _store(upload, received, bytes(held))
+    Upload.objects.filter(id=upload.id).update(size_bytes=received)
+    upload.size_bytes = received
+    return received
+
+
 def _too_much(upload: Upload) -> AppError:
     return AppError("too_large", 413, f"The upload was announced with {upload.size_bytes:,} bytes; this part would go beyond")
 
@@ -133,11 +149,11 @@ def _delete(folder: str) -> None:
 def drop_expired(limit: int = 100) -> int:
     """What was abandoned a day ago. Imports that somebody works on stay."""
     now = timezone.now()
-    busy = Import.objects.filter(status__in=("checking", "committing"), claimed_until__gt=now, upload__isnull=False)
+    busy = Import.objects.filter(status__in=("pulling", "checking", "committing"), claimed_until__gt=now, upload__isnull=False)
     expired = list(Upload.objects.filter(expires_at__lt=now).exclude(id__in=busy.values("upload_id"))[:limit])
     for upload in expired:
         drop_upload(upload)
-    Import.objects.filter(status="cancelled", auto=False, upload=None, created_at__lt=now - LIFE).delete()
+    Import.objects.filter(status__in=("cancelled", "failed"), auto=False, upload=None, created_at__lt=now - LIFE).delete()
     _drop_strays()
     if expired:
         logger.info("abandoned uploads dropped count=%d", len(expired))

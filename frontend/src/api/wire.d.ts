@@ -1016,7 +1016,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "new" | "ready" | "checking" | "checked" | "committing" | "done" | "failed" | "cancelled";
+            status: "new" | "pulling" | "ready" | "checking" | "checked" | "committing" | "done" | "failed" | "cancelled";
             /**
              * Taskset
              * @description The taskset's id; null until it is made.
@@ -1629,6 +1629,40 @@ export interface components {
             name: string;
             /** Title */
             title: string;
+        };
+        /**
+         * PullIn
+         * @description A taskset of another Proctor. `key` is used once and kept nowhere.
+         */
+        PullIn: {
+            /**
+             * Id
+             * @description Made by the client: the import that shows the progress; sent again it answers the same.
+             * @default null
+             */
+            id?: string | null;
+            /**
+             * Key
+             * @description An API key of the other Proctor, with the scope read.
+             * @default
+             */
+            key?: string;
+            /**
+             * Name
+             * @description Of the set here, whose tasks become those; null: as there.
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Reference
+             * @description There: `name`, `name@3`, `name@tag`, `name@sha256:…`.
+             */
+            reference: string;
+            /**
+             * Url
+             * @description The other Proctor's address, as `https://host`.
+             */
+            url: string;
         };
         /** PurgeIn */
         PurgeIn: {

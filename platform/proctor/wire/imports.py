@@ -10,7 +10,7 @@ from .base import RawJson, WireIn, WireOut
 FileFormat = Literal["csv", "tsv", "json", "jsonl", "parquet", "zip"]
 Layout = Literal["columns", "tasks", "openai_evals", "inspect"]
 ImportMode = Literal["create", "merge", "replace", "remove"]
-ImportStatus = Literal["new", "ready", "checking", "checked", "committing", "done", "failed", "cancelled"]
+ImportStatus = Literal["new", "pulling", "ready", "checking", "checked", "committing", "done", "failed", "cancelled"]
 ValueKind = Literal["text", "json"]
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
@@ -23,6 +24,16 @@ class TasksetChange(WireIn):
     archived: bool | None = None
     schema_policy: SchemaPolicy | None = None
     answer_fields: list[AnswerField] | None = Field(default=None, max_length=20, description="Keys that hold answers; none: the usual ones.")
+
+
+class PullIn(WireIn):
+    """A taskset of another Proctor. `key` is used once and kept nowhere."""
+
+    url: str = Field(min_length=1, max_length=1000, description="The other Proctor's address, as `https://host`.")
+    reference: str = Field(min_length=1, max_length=500, description="There: `name`, `name@3`, `name@tag`, `name@sha256:…`.")
+    key: str = Field(default="", max_length=500, description="An API key of the other Proctor, with the scope read.")
+    name: str | None = Field(default=None, min_length=1, max_length=255, description="Of the set here, whose tasks become those; null: as there.")
+    id: UUID | None = Field(default=None, description="Made by the client: the import that shows the progress; sent again it answers the same.")
 
 
 class VersionOut(WireOut):
