@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,13 +17,14 @@ from tasksets.models import Taskset
 from tasksets.render import render_upload
 from tasksets.render_versions import render_draft
 from web.bodies import parse_body
+from web.pages import page_size
 
 
 def _taskset(caller: Caller, ref: str) -> Taskset:
     return unpinned(queries.resolve_reference(caller, ref)).taskset
 
 
-@extend_schema(methods=["GET"], responses=DraftOut)
+@extend_schema(methods=["GET"], parameters=[OpenApiParameter("slug", str), OpenApiParameter("limit", int)], responses=DraftOut)
 @extend_schema(methods=["PUT"], request=DraftIn, responses=DraftOut)
 @extend_schema(methods=["DELETE"], responses={204: None})
 @api_view(["GET", "PUT", "DELETE"])
@@ -34,7 +35,8 @@ def draft(request: Request, ref: str) -> Response:
         drafts.drop_draft(caller, taskset)
         return Response(status=204)
     if request.method == "GET":
-        found = drafts.get_draft(caller, taskset)
+        size = page_size(request._request, drafts.SHOWN_CHANGES)
+        found = drafts.get_draft(caller, taskset, slug=request.GET.get("slug"), limit=size)
     else:
         found = drafts.edit_draft(caller, taskset, parse_body(request._request, DraftIn, "upload_bytes").changes)
     return Response(render_draft(found).model_dump(mode="json"))

@@ -25,6 +25,7 @@ from proctor.wire.versions import (
     TagIn,
     TagOut,
     TaskHistoryRow,
+    UndoIn,
 )
 from tasksets import api, comparisons, deleting, queries, restores, tags
 from tasksets.api import PAGING, SEARCH, unpinned, whole
@@ -125,12 +126,13 @@ def taskset_restore(request: Request, ref: str) -> Response:
     return Response(render_upload(done).model_dump(mode="json"))
 
 
-@extend_schema(request=None, responses=UploadOut)
+@extend_schema(request=UndoIn, responses=UploadOut)
 @api_view(["POST"])
 def taskset_undo(request: Request, ref: str) -> Response:
     caller = signed_in(request, "write")
     taskset = unpinned(queries.resolve_reference(caller, ref)).taskset
-    return Response(render_upload(restores.undo(caller, taskset)).model_dump(mode="json"))
+    given = parse_body(request._request, UndoIn)
+    return Response(render_upload(restores.undo(caller, taskset, number=given.version)).model_dump(mode="json"))
 
 
 @extend_schema(parameters=[SLUG, *PAGING], responses=Page[TaskHistoryRow])

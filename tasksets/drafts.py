@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.callers import Caller
@@ -29,6 +29,7 @@ from tasksets.versions import Plan
 from web.errors import AppError, conflict, forbidden, invalid, not_found, problem
 
 COLUMNS = ("draft_id", "slug", "op", "text", "content_id", "position")
+SHOWN_CHANGES = 1_000
 SHOWN_CONFLICTS = 100
 EVERY_TASK = 10**9
 
@@ -53,22 +54,32 @@ class Clash:
 
 @dataclass(frozen=True)
 class Shown:
-    """A draft, its changes oldest first, and where it clashes with the head."""
+    """A draft: all its edits and some of the changes with their contents, both oldest first, and where it clashes with the head."""
 
     draft: Draft
     head: Version | None
+    edits: Sequence[Edit]
     changes: Sequence[Change]
     clashes: Sequence[Clash]
 
 
-def get_draft(caller: Caller, taskset: Taskset) -> Shown:
-    """The caller's own. Raises AppError 404 when there is none."""
+def get_draft(caller: Caller, taskset: Taskset, *, slug: str | None = None, limit: int = SHOWN_CHANGES) -> Shown:
+    """The caller's own, with the first `limit` changes, or that of `slug` alone. Raises AppError 404 when there is none."""
     draft = _find(caller, taskset)
     if draft is None:
         raise not_found("Draft")
-    changes = _read(draft)
-    found = drafting.conflicts(_lines(draft.base, taskset), _lines(taskset.head, taskset), [change.edit for change in changes.values()])
-    return Shown(draft, taskset.head, list(changes.values()), _clashes(taskset, changes, found[:SHOWN_CONFLICTS]))
+    edits = [_edit_of(*row) for row in draft.changes.order_by("id").values_list("slug", "op", "content_id", "position")]
+    found = _conflicts(draft, taskset, edits)[:SHOWN_CONFLICTS]
+    clashing = _read(draft.changes.filter(slug__in=[one.slug for one in found])) if found else {}
+    shown = draft.changes.filter(slug=slug) if slug is not None else draft.changes
+    changes = _read(shown.order_by("id")[:limit])
+    return Shown(draft, taskset.head, edits, list(changes.values()), _clashes(taskset, clashing, found))
+
+
+def _conflicts(draft: Draft, taskset: Taskset, edits: Sequence[Edit]) -> list[Conflict]:
+    if draft.base_id == taskset.head_id:
+        return []
+    return drafting.conflicts(_lines(draft.base, taskset), _lines(taskset.head, taskset), edits)
 
 
 def edit_draft(caller: Caller, taskset: Taskset, edits: Sequence[DraftEdit]) -> Shown:
@@ -97,7 +108,7 @@ def commit_draft(caller: Caller, taskset: Taskset, *, message: str, resolve: Map
     draft = _find(caller, taskset)
     if draft is None:
         raise not_found("Draft")
-    changes, base = _read(draft), _lines(draft.base, taskset)
+    changes, base = _read(draft.changes.order_by("id")), _lines(draft.base, taskset)
     contents = {change.edit.line: change.task for change in changes.values() if change.edit.line and change.task}
 
     def plan(head: list[bytes]) -> Plan:
@@ -130,16 +141,20 @@ def _lines(version: Version | None, taskset: Taskset) -> list[bytes]:
     return queries.version_lines(version)
 
 
-def _read(draft: Draft) -> dict[str, Change]:
-    return {row.slug: _change_of(row) for row in draft.changes.order_by("id")}
+def _read(rows: QuerySet[DraftChange]) -> dict[str, Change]:
+    return {row.slug: _change_of(row) for row in rows}
 
 
 def _change_of(row: DraftChange) -> Change:
+    edit = _edit_of(row.slug, row.op, row.content_id, row.position)
     if row.text is None or row.content_id is None:
-        return Change(Edit(row.slug, row.op, None, row.position), None)  # type: ignore[arg-type]
+        return Change(edit, None)
     stored = content.read_stored(row.text)
-    task = TaskText(row.text, row.content_id, stored.env, stored.id, row.slug)
-    return Change(Edit(row.slug, row.op, versions.entry(row.content_id, row.slug), row.position), task)  # type: ignore[arg-type]
+    return Change(edit, TaskText(row.text, row.content_id, stored.env, stored.id, row.slug))
+
+
+def _edit_of(slug: str, op: str, content_id: str | None, position: int | None) -> Edit:
+    return Edit(slug, op, versions.entry(content_id, slug) if content_id else None, position)  # type: ignore[arg-type]
 
 
 def _clashes(taskset: Taskset, changes: Mapping[str, Change], found: Sequence[Conflict]) -> list[Clash]:
@@ -168,7 +183,7 @@ def _change(caller: Caller, taskset: Taskset, make: Callable[[Version | None, Ma
     for _try in range(TRIES):
         start = {"base": taskset.head, "saved_at": timezone.now()}
         draft, _made = Draft.objects.select_related("base").get_or_create(taskset=taskset, owner_id=caller.user_id, defaults=start)
-        before = _read(draft)
+        before = _read(draft.changes.order_by("id"))
         base = draft.base if before else taskset.head
         if base:
             base.taskset = taskset

@@ -19,7 +19,6 @@ from tasksets.tags import Tagged
 
 FIELDS_OF_ROW = 50
 FIELDS_OF_TASK = 1_000
-CHANGES_OF_DRAFT = 1_000
 
 
 def render_tag(tagged: Tagged) -> wire.TagOut:
@@ -90,11 +89,8 @@ def render_event(event: Event) -> wire.TaskHistoryRow:
 
 
 def render_draft(shown: Shown) -> DraftOut:
-    edits = [change.edit for change in shown.changes]
-    changes = [
-        DraftChange(slug=one.edit.slug, op=one.edit.op, text=row_text(one), position=one.edit.position)
-        for one in islice(shown.changes, CHANGES_OF_DRAFT)
-    ]
+    edits = shown.edits
+    changes = [DraftChange(slug=one.edit.slug, op=one.edit.op, text=row_text(one), position=one.edit.position) for one in shown.changes]
     conflicts = [DraftConflict(slug=one.slug, base=one.base, mine=one.mine, theirs=one.theirs) for one in shown.clashes]
     return DraftOut(
         base_number=shown.draft.base.number if shown.draft.base else None, head_number=shown.head.number if shown.head else None,

@@ -19,9 +19,11 @@ def restore(caller: Caller, taskset: Taskset, version: Version, *, message: str 
     )
 
 
-def undo(caller: Caller, taskset: Taskset) -> Uploaded:
-    """Back to the head's parent. Raises AppError 409 when there is none, or when another version came first."""
+def undo(caller: Caller, taskset: Taskset, *, number: int | None = None) -> Uploaded:
+    """Back to the head's parent. Raises AppError 409 when there is none, or when another version came first (`number` is the head meant)."""
     head = taskset.head
+    if head and number not in (None, head.number):
+        raise conflict(f"Taskset {taskset.name} is at version {head.number} now, not at {number}; look at it first")
     if head is None or head.parent is None:
         raise conflict(f"Taskset {taskset.name} has no version before this one")
     head.taskset = head.parent.taskset = taskset

@@ -11,6 +11,8 @@ const SignIn = chunk(() => import("./accounts/SignIn"));
 const ApiKeys = chunk(() => import("./accounts/ApiKeys"));
 const Tasksets = chunk(() => import("./tasksets/Tasksets"));
 const Taskset = chunk(() => import("./tasksets/Taskset"));
+const EditPage = chunk(() => import("./tasksets/EditPage"));
+const DraftPage = chunk(() => import("./tasksets/DraftPage"));
 const DiffPage = chunk(() => import("./tasksets/DiffPage"));
 const Task = chunk(() => import("./tasksets/Task"));
 const ImportFile = chunk(() => import("./imports/FilePage"));
@@ -49,6 +51,8 @@ export const routes: RouteObject[] = [
       { path: "tasksets/:ref/imports/:import", element: <ImportReport /> },
       { path: "tasksets/:ref/imports/:import/:step", element: <ImportStep /> },
       { path: "tasksets/:ref/:tab?", element: <Taskset /> },
+      { path: "tasksets/:ref/edit", element: <EditPage /> },
+      { path: "tasksets/:ref/draft", element: <DraftPage /> },
       { path: "tasksets/:ref/diff/:pair", element: <DiffPage /> },
       { path: "tasksets/:ref/tasks/:slug", element: <Task /> },
       { path: "jobs", element: <Jobs /> },

@@ -56,6 +56,15 @@ def test_edits_are_gathered_and_committed_as_one_version(api: Api) -> None:
     assert commit(api).status_code == 404
 
 
+def test_a_draft_is_read_for_one_task_or_for_its_counts_alone(api: Api) -> None:
+    edit(api, {"op": "set", "slug": "a", "text": text(args={"n": 2})}, {"op": "remove", "slug": "b"}, {"op": "remove", "slug": "c"})
+    one = api.get("/api/tasksets/s/draft?slug=b").json()
+    assert (counts(one), [change["slug"] for change in one["changes"]]) == ([1, 0, 2, 0], ["b"])
+    few = api.get("/api/tasksets/s/draft?limit=1").json()
+    assert (counts(few), [change["slug"] for change in few["changes"]]) == ([1, 0, 2, 0], ["a"])
+    assert api.get("/api/tasksets/s/draft?slug=none").json()["changes"] == []
+
+
 def test_digits_and_key_order_survive_a_draft(api: Api) -> None:
     exact = '{"z":1.10,"a":-0,"big":123456789012345678901234567890}'
     edit(api, {"op": "set", "slug": "a", "text": f'{{"env":"letters","id":"count","args":{exact},"columns":{{"p":1.50}}}}'})

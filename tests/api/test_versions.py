@@ -199,6 +199,13 @@ def test_undo_goes_back_one_version_and_undo_again_forward(api: Api) -> None:
     assert api.slugs("s") == ["a", "b"] and AuditEvent.objects.filter(verb="taskset.undo").count() == 2
 
 
+def test_undo_of_a_head_that_is_no_longer_the_head_is_refused(api: Api) -> None:
+    api.upload("s", row("a"))
+    api.upload("s", row("b"))
+    assert api.send("/api/tasksets/s/undo", {"version": 1}).status_code == 409 and api.slugs("s") == ["a", "b"]
+    assert api.send("/api/tasksets/s/undo", {"version": 2}).status_code == 200 and api.slugs("s") == ["a"]
+
+
 def test_undo_takes_back_no_version_that_came_in_between(api: Api, ada: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     api.upload("s", row("a"))
     api.upload("s", row("b"))

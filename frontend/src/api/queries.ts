@@ -1,10 +1,11 @@
 /** Every read of the page as query options: key, address, how long it counts as fresh. Writes live beside their buttons. */
 import { queryOptions } from "@tanstack/react-query";
-import { api, apiText, rememberCsrf } from "./client";
+import { api, ApiError, apiText, rememberCsrf } from "./client";
 import type {
   DiffPage,
   DiffRow,
   DiffTask,
+  DraftOut,
   EnvironmentOut,
   EnvironmentVersionOut,
   JobOut,
@@ -37,6 +38,16 @@ function pages<T, P extends PageOf<T> = Page<T>>(key: readonly unknown[], path: 
   return { key: [...key, filter], read: (cursor, signal) => api<P>(path, { query: { ...filter, cursor }, signal }) };
 }
 
+/** What is not there, or not for this person, is null. */
+async function orNull<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (reason) {
+    if (reason instanceof ApiError && [403, 404, 410].includes(reason.status)) return null;
+    throw reason;
+  }
+}
+
 export const meQuery = queryOptions({
   queryKey: ["me"],
   queryFn: async () => {
@@ -60,6 +71,9 @@ export const diffQuery = (ref: string, from: string, to: string, filter: Filter 
 export const diffTaskQuery = (ref: string, from: string, to: string, slug: string) =>
   queryOptions({ queryKey: ["tasksets", "diff-task", ref, from, to, slug], queryFn: () => api<DiffTask>(`/api/tasksets/${part(ref)}/diff/task`, { query: { from, to, slug } }) });
 export const taskHistoryQuery = (ref: string, slug: string) => pages<TaskHistoryRow>(["tasksets", "history", ref, slug], `/api/tasksets/${part(ref)}/tasks/history`, { slug, limit: 20 });
+/** The person's own draft, null when there is none; `slug` reads that change alone, `limit` fewer of them. */
+export const draftQuery = (ref: string, filter: { slug?: string; limit?: number } = {}) =>
+  queryOptions({ queryKey: ["tasksets", "draft", ref, filter], queryFn: () => orNull(api<DraftOut>(`/api/tasksets/${part(ref)}/draft`, { query: filter })) });
 export const tasksQuery = (ref: string, filter: Filter) => pages<TaskRow>(["tasksets", "tasks", ref], `/api/tasksets/${part(ref)}/tasks`, { limit: 200, ...filter });
 export const taskQuery = (ref: string, slug: string) =>
   queryOptions({ queryKey: ["tasksets", "task", ref, slug], queryFn: () => api<TaskOut>(`/api/tasksets/${part(ref)}/tasks/${part(slug)}`) });

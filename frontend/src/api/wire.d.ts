@@ -2646,6 +2646,15 @@ export interface components {
             /** Ticket */
             ticket: string;
         };
+        /** UndoIn */
+        UndoIn: {
+            /**
+             * Version
+             * @description The head that is meant: 409 when it is another one by now.
+             * @default null
+             */
+            version?: number | null;
+        };
         /**
          * UploadOut
          * @description What an upload did. `version` is the head afterwards; nothing changed → no new one.

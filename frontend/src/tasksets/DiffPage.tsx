@@ -2,7 +2,7 @@
  * and `?all=1` are the whole state, so any of it can be linked. */
 import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
-import { Link, useNavigate, useParams, useSearchParams } from "react-router";
+import { Link, useNavigate, useParams } from "react-router";
 import { diffQuery, diffTaskQuery, tagsQuery, tasksetQuery, versionsQuery } from "../api/queries";
 import type { DiffKind, DiffPage as Changes, DiffRow, TasksetOut } from "../api/types";
 import { NotFound } from "../shell/Errors";
@@ -13,19 +13,18 @@ import { Icon } from "../ui/Icon";
 import { useKeys } from "../ui/keys";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { PageHead } from "../ui/Page";
-import { Search } from "../ui/Search";
-import { Segments } from "../ui/Segments";
 import { Time } from "../ui/Time";
-import type { Rows } from "../ui/useRows";
+import { useAddress } from "../ui/useAddress";
 import { useRows } from "../ui/useRows";
 import type { TableHandle } from "../ui/VirtualTable";
-import { VirtualTable } from "../ui/VirtualTable";
+import { ChangeList } from "./ChangeList";
 import { MARK, rowInWords } from "./changes";
 import { diffPath, taskPath } from "./paths";
 import { RunChanged } from "./RunChanged";
 import { TaskDiff, VIEWS } from "./TaskDiff";
 import type { View } from "./TaskDiff";
 import { textOfTask } from "./taskText";
+import { ViewChoice } from "./ViewChoice";
 
 interface Pair {
   from: string;
@@ -41,17 +40,8 @@ export default function DiffPage() {
   return <Known set={set.data} pair={{ from, to }} />;
 }
 
-/** The state in the address, and how to change a part of it. */
 function useShown() {
-  const [params, setParams] = useSearchParams();
-  const put = (changes: Record<string, string>) => {
-    const next = new URLSearchParams(params);
-    for (const [name, value] of Object.entries(changes)) {
-      if (value) next.set(name, value);
-      else next.delete(name);
-    }
-    setParams(next, { replace: true });
-  };
+  const [params, put] = useAddress();
   const view = VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? "split";
   return { kind: params.get("kind") ?? "", q: params.get("q") ?? "", task: params.get("task"), view: view as View, whole: params.get("all") === "1", put };
 }
@@ -103,7 +93,16 @@ function Known({ set, pair }: { set: TasksetOut; pair: Pair }) {
         <Empty title={`${names[0]} and ${names[1]} are equal`}>Both have the digest {first.to?.digest.slice(0, 19)}.</Empty>
       ) : (
         <div className="changes">
-          <List changes={changes} shown={shown} slug={slug} handle={list} />
+          <ChangeList
+            ref={list}
+            changes={rows.map((row) => ({ slug: row.slug, kind: row.kind, words: rowInWords(row) }))}
+            slug={slug}
+            onOpen={(task) => shown.put({ task })}
+            q={shown.q}
+            onSearch={(q) => shown.put({ q, task: "" })}
+            more={changes.more}
+            loadingMore={changes.loadingMore}
+          />
           {slug === null ? <Empty title="No change matches" /> : <One key={slug} set={set} pair={pair} slug={slug} shown={shown} place={at < 0 ? "" : `${count(at + 1)} of ${count(totalOf(first, shown, rows))}`} names={names} />}
         </div>
       )}
@@ -178,40 +177,6 @@ function Counts({ changes, shown }: { changes: Changes; shown: Shown }) {
   );
 }
 
-function List({ changes, shown, slug, handle }: { changes: Rows<DiffRow>; shown: Shown; slug: string | null; handle: React.RefObject<TableHandle | null> }) {
-  return (
-    <div className="list">
-      <div className="p-2">
-        <Search label="Filter changes by slug" value={shown.q} onChange={(q) => shown.put({ q, task: "" })} width="100%" />
-      </div>
-      <VirtualTable
-        ref={handle}
-        label="Changed tasks"
-        rows={changes.rows}
-        keyOf={(row) => row.slug}
-        rowHeight={30}
-        more={changes.more}
-        loadingMore={changes.loadingMore}
-        selected={(row) => row.slug === slug}
-        empty={<Empty title="No change matches" />}
-        columns={[{ name: "Task", className: "on-phone wide", cell: (row) => <Change row={row} shown={shown} /> }]}
-      />
-    </div>
-  );
-}
-
-function Change({ row, shown }: { row: DiffRow; shown: Shown }) {
-  return (
-    <button type="button" className="stretch flex w-full items-center gap-2 text-left" onClick={() => shown.put({ task: row.slug })}>
-      <span className={`dm ${MARK[row.kind].className}`} aria-hidden="true">
-        {MARK[row.kind].sign}
-      </span>
-      <span className="mono">{row.slug}</span>
-      <span className="truncate font-normal text-text-2">{rowInWords(row)}</span>
-    </button>
-  );
-}
-
 function One({ set, pair, slug, shown, place, names }: { set: TasksetOut; pair: Pair; slug: string; shown: Shown; place: string; names: readonly [string, string] }) {
   const task = useQuery(diffTaskQuery(set.id, pair.from, pair.to, slug));
   const { before, after } = task.data ?? { before: null, after: null };
@@ -222,12 +187,7 @@ function One({ set, pair, slug, shown, place, names }: { set: TasksetOut; pair: 
         <h2 className="mono">{slug}</h2>
         <span className="text-12 text-text-2 tnum">{place}</span>
         <span className="grow" />
-        {shown.view !== "fields" && (
-          <label className="flex items-center gap-1.5 text-12">
-            <input type="checkbox" checked={!shown.whole} onChange={(event) => shown.put({ all: event.target.checked ? "" : "1" })} /> Only changed lines with context
-          </label>
-        )}
-        <Segments label="View" options={VIEWS} value={shown.view} onChange={(view) => shown.put({ view })} />
+        <ViewChoice view={shown.view} whole={shown.whole} put={shown.put} />
         {there && (
           <Link className="btn" to={taskPath(set, slug, there.version_number)}>
             Open task

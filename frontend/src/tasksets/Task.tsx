@@ -8,6 +8,9 @@ import { Icon } from "../ui/Icon";
 import { Json } from "../ui/Json";
 import { PageHead } from "../ui/Page";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
+import { DraftBar } from "./DraftBar";
+import { TaskActions } from "./TaskActions";
+import { TaskHistory } from "./TaskHistory";
 
 const PARTS = [
   ["args", "Arguments"],
@@ -56,6 +59,7 @@ export default function Task() {
                 hud(`hud sync tasks ${set.data.name} tasks.py --task ${slug}`),
               ]}
             />
+            {task.data.version_number === set.data.head?.number && <TaskActions set={set.data} task={task.data} />}
             <Link className="btn pri" to={start}>
               <Icon name="play" /> Run this task
             </Link>
@@ -77,7 +81,9 @@ export default function Task() {
             </section>
           );
         })}
+        <TaskHistory set={set.data} slug={slug} />
       </div>
+      <DraftBar set={set.data} />
     </main>
   );
 }

@@ -14,7 +14,8 @@ import { useKeys } from "../ui/keys";
 import { Boundary, Failed, Skeleton } from "../ui/Notices";
 import { Tabs } from "../ui/Page";
 import { RenameDialog } from "../ui/RenameDialog";
-import { startPath } from "./paths";
+import { DraftBar } from "./DraftBar";
+import { editPath, startPath } from "./paths";
 import type { TasksetTab } from "./tabs";
 import { TABS } from "./tabs";
 import { TasksetHead } from "./TasksetHead";
@@ -50,6 +51,7 @@ function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned:
   useKeys("This taskset", [
     { keys: "n", what: `New job on ${set.title}`, run: () => void navigate(startPath(shown)) },
     { keys: "u", what: "Upload tasks", run: upload },
+    { keys: "a", what: "New task", run: () => void navigate(editPath(set)) },
     { keys: "e", what: "Rename", run: () => setRenaming(true) },
   ]);
   const isHead = !version || !set.head || version.number === set.head.number;
@@ -70,6 +72,7 @@ function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned:
           <tab.View {...props} />
         </Suspense>
       </Boundary>
+      <DraftBar set={set} />
       {renaming && <RenameDialog what="taskset" path={`/api/tasksets/${set.id}`} name={set.title} stale={["tasksets"]} onClose={() => setRenaming(false)} />}
     </main>
   );

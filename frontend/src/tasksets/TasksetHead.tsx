@@ -1,7 +1,6 @@
 /** Head of a taskset's pages: the version looked at, the facts that pin it, and what can be done with the whole set. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "react-router";
-import { api } from "../api/client";
+import { Link, useNavigate } from "react-router";
+import { tagsQuery } from "../api/queries";
 import type { TasksetOut, VersionOut } from "../api/types";
 import { Digest, Id } from "../ui/Copy";
 import { count } from "../ui/formats";
@@ -10,9 +9,10 @@ import { Failed } from "../ui/Notices";
 import { Menu, MoreButton } from "../ui/Overlays";
 import { PageHead } from "../ui/Page";
 import { Time } from "../ui/Time";
-import { toast } from "../ui/toast";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
-import { startPath } from "./paths";
+import { useRows } from "../ui/useRows";
+import { useArchive } from "./archive";
+import { diffPath, editPath, startPath } from "./paths";
 
 interface HeadProps {
   set: TasksetOut;
@@ -23,6 +23,8 @@ interface HeadProps {
 
 export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
   const archive = useArchive(set);
+  const navigate = useNavigate();
+  const tags = useRows(tagsQuery(set.id)).rows.filter((tag) => tag.version_number === version?.number);
   return (
     <>
       <PageHead
@@ -35,7 +37,12 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
                 <Icon name="tag" /> v{version.number}
               </span>
             )}
-            {set.archived_at && <span className="tag warn">archived</span>}
+            {tags.map((tag) => (
+              <span key={tag.name} className="tag">
+                {tag.name}
+              </span>
+            ))}
+            {set.archived_at && <span className="tag warn">{set.purged_at ? "purged" : "archived"}</span>}
           </>
         }
         meta={<Facts set={set} version={version} />}
@@ -61,6 +68,7 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
               label="More actions"
               button={<MoreButton label="More actions" />}
               items={[
+                { text: "New task…", hint: <kbd>a</kbd>, disabled: set.archived_at !== null, run: () => void navigate(editPath(set)) },
                 { text: "Rename…", hint: <kbd>e</kbd>, run: onRename },
                 { text: set.archived_at ? "Restore" : "Archive", run: () => archive.mutate(!set.archived_at) },
               ]}
@@ -92,20 +100,10 @@ function Facts({ set, version }: { set: TasksetOut; version: VersionOut | null }
           <span>
             <Icon name="user" /> {version.author ?? "system"}, <Time at={version.created_at} />
           </span>
+          {version.parent_number !== null && <Link to={diffPath(set, version.parent_number, version.number)}>changes since v{version.parent_number}</Link>}
         </>
       )}
       <Id id={set.id} what="taskset" />
     </>
   );
-}
-
-function useArchive(set: TasksetOut) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: (archived: boolean) => api<TasksetOut>(`/api/tasksets/${set.id}`, { method: "PATCH", body: { archived } }),
-    onSuccess: async (changed) => {
-      await client.invalidateQueries({ queryKey: ["tasksets"] });
-      toast(changed.archived_at ? `${set.title} archived` : `${set.title} restored`);
-    },
-  });
 }

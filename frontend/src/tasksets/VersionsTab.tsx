@@ -2,7 +2,7 @@
  * chosen, `?tag=12` and `?restore=9` open the dialogs. */
 import { useMutation } from "@tanstack/react-query";
 import { useRef } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Link, useNavigate } from "react-router";
 import { tagsQuery, versionsQuery } from "../api/queries";
 import type { TagOut, TasksetOut, VersionOut } from "../api/types";
 import { copyText, Digest } from "../ui/Copy";
@@ -13,6 +13,7 @@ import { Menu, MoreButton } from "../ui/Overlays";
 import { useRowKeys } from "../ui/rowKeys";
 import { Time } from "../ui/Time";
 import { toast } from "../ui/toast";
+import { useAddress } from "../ui/useAddress";
 import { useRows } from "../ui/useRows";
 import type { Column, TableHandle } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
@@ -36,24 +37,18 @@ export default function VersionsTab({ set }: TabProps) {
   const versions = useRows(versionsQuery(set.id));
   const tags = useRows(tagsQuery(set.id)).rows;
   const table = useRef<TableHandle>(null);
-  const [params, setParams] = useSearchParams();
+  const [params, put] = useAddress();
   const navigate = useNavigate();
   const { undo } = useGoingBack(set);
   const undoing = useMutation({ mutationFn: undo });
-  const put = (name: string, value: string) => {
-    const next = new URLSearchParams(params);
-    if (value) next.set(name, value);
-    else next.delete(name);
-    setParams(next, { replace: true });
-  };
   const chosen = numbers(params.get("choose"));
   const compare = () => chosen.length === 2 && void navigate(diffPath(set, Math.min(...chosen), Math.max(...chosen)));
   const doing: Doing = {
     look: (version) => void navigate(`/tasksets/${set.id}?v=${version.number}`),
     changes: (version) => version.parent_number !== null && void navigate(diffPath(set, version.parent_number, version.number)),
-    tag: (version) => put("tag", String(version.number)),
-    restore: (version) => version.number !== set.head?.number && put("restore", String(version.number)),
-    choose: ({ number }) => put("choose", (chosen.includes(number) ? chosen.filter((one) => one !== number) : [...chosen.slice(-1), number]).join(",")),
+    tag: (version) => put({ tag: String(version.number) }),
+    restore: (version) => version.number !== set.head?.number && put({ restore: String(version.number) }),
+    choose: ({ number }) => put({ choose: (chosen.includes(number) ? chosen.filter((one) => one !== number) : [...chosen.slice(-1), number]).join(",") }),
     copy: (version) => void copyText(`${set.name}@${version.number}`).then((done) => done && toast(`${set.name}@${version.number} copied`)),
   };
   useRowKeys("Versions", table, versions.rows, [
@@ -75,7 +70,7 @@ export default function VersionsTab({ set }: TabProps) {
           {chosen.length === 2 ? `Compare v${Math.min(...chosen)} with v${Math.max(...chosen)}` : "Compare two"}
         </button>
         {last && (
-          <button type="button" className="btn" disabled={undoing.isPending} onClick={() => undoing.mutate()}>
+          <button type="button" className="btn" disabled={undoing.isPending} onClick={() => undoing.mutate(last.number)}>
             <Icon name="again" /> Undo v{last.number}
           </button>
         )}
@@ -93,8 +88,8 @@ export default function VersionsTab({ set }: TabProps) {
         minWidth={1080}
         empty={<Empty title="No version yet">The first upload makes version 1.</Empty>}
       />
-      {params.get("tag") && <TagDialog set={set} number={Number(params.get("tag"))} onClose={() => put("tag", "")} />}
-      {params.get("restore") && <RestoreDialog set={set} number={Number(params.get("restore"))} onClose={() => put("restore", "")} />}
+      {params.get("tag") && <TagDialog set={set} number={Number(params.get("tag"))} onClose={() => put({ tag: "" })} />}
+      {params.get("restore") && <RestoreDialog set={set} number={Number(params.get("restore"))} onClose={() => put({ restore: "" })} />}
     </>
   );
 }

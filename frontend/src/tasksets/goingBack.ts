@@ -6,7 +6,8 @@ import { toast } from "../ui/toast";
 
 export interface GoingBack {
   restore: (version: number, message?: string) => Promise<void>;
-  undo: () => Promise<void>;
+  /** Refused when `version` is no longer the head. */
+  undo: (version: number) => Promise<void>;
 }
 
 export function useGoingBack(set: TasksetOut): GoingBack {
@@ -20,11 +21,11 @@ export function useGoingBack(set: TasksetOut): GoingBack {
   const restore = async (version: number, message = "") => {
     const made = await post("restore", { version, message });
     if (made === head) toast(`v${version} equals the head, v${head}: no new version`);
-    else toast(`v${made} equals v${version}`, { text: "Undo", run: () => void told(undo()) });
+    else toast(`v${made} equals v${version}`, { text: "Undo", run: () => void told(undo(made)) });
   };
-  const undo = async () => {
-    const made = await post("undo");
-    toast(`v${made} undoes v${made - 1}`, { text: "Undo", run: () => void told(restore(made - 1)) });
+  const undo = async (version: number) => {
+    const made = await post("undo", { version });
+    toast(`v${made} undoes v${version}`, { text: "Undo", run: () => void told(restore(version)) });
   };
   return { restore, undo };
 }

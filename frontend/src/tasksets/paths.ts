@@ -10,3 +10,7 @@ export const diffPath = (set: Pick<TasksetOut, "id">, from: number | string, to:
 
 export const taskPath = (set: Pick<TasksetOut, "id">, slug: string, version?: number) =>
   `/tasksets/${set.id}/tasks/${encodeURIComponent(slug)}${version === undefined ? "" : `?v=${version}`}`;
+
+/** The editor: of a task, of a new one, or of a new one that starts as a copy. */
+export const editPath = (set: Pick<TasksetOut, "id">, slug?: string, copy?: string) =>
+  `/tasksets/${set.id}/edit${slug !== undefined ? `?slug=${encodeURIComponent(slug)}` : copy !== undefined ? `?copy=${encodeURIComponent(copy)}` : ""}`;

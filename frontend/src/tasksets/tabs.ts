@@ -26,4 +26,5 @@ export const TABS: readonly TasksetTab[] = [
   { path: "versions", text: "Versions", n: ({ set }) => count(set.head?.number ?? 0), View: chunk(() => import("./VersionsTab")) },
   { path: "imports", text: "Imports", View: chunk(() => import("../imports/Imports")) },
   { path: "jobs", text: "Jobs", View: chunk(() => import("./JobsTab")) },
+  { path: "settings", text: "Settings", View: chunk(() => import("./SettingsTab")) },
 ];

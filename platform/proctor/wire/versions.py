@@ -88,6 +88,10 @@ class RestoreIn(WireIn):
     message: str = Field(default="", max_length=1000)
 
 
+class UndoIn(WireIn):
+    version: int | None = Field(default=None, ge=1, description="The head that is meant: 409 when it is another one by now.")
+
+
 class TaskHistoryRow(WireOut):
     version_number: int
     kind: Literal["added", "changed", "removed"]

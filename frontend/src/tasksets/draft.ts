@@ -1,0 +1,55 @@
+/** Writes of the person's draft: edit, discard, commit. What others want of a draft goes through here, so that every view of it follows. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { api } from "../api/client";
+import { draftQuery } from "../api/queries";
+import type { DraftEdit, DraftOut, TasksetOut, UploadOut } from "../api/types";
+import { toast } from "../ui/toast";
+import { uploadInWords } from "./changes";
+import { useGoingBack } from "./goingBack";
+
+export interface Commit {
+  message: string;
+  tag: string;
+  resolve: Record<string, "mine" | "theirs">;
+}
+
+/** Counts and conflicts of the draft, without its texts; null when there is none. */
+export const useDraft = (set: Pick<TasksetOut, "id">) => useQuery(draftQuery(set.id, { limit: 1 })).data ?? null;
+
+export function useEditing(set: Pick<TasksetOut, "id">) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (changes: DraftEdit[]) => api<DraftOut>(`/api/tasksets/${set.id}/draft`, { method: "PUT", body: { changes } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["tasksets", "draft", set.id] }),
+  });
+}
+
+export function useDiscarding(set: Pick<TasksetOut, "id">) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => api(`/api/tasksets/${set.id}/draft`, { method: "DELETE" }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ["tasksets", "draft", set.id] });
+      toast("Draft discarded");
+    },
+  });
+}
+
+/** One version of all edits, tagged when a tag is given; told in a toast that undoes it. */
+export function useCommitting(set: TasksetOut) {
+  const client = useQueryClient();
+  const { undo } = useGoingBack(set);
+  return useMutation({
+    mutationFn: async ({ message, tag, resolve }: Commit) => {
+      const done = await api<UploadOut>(`/api/tasksets/${set.id}/draft/commit`, { method: "POST", body: { message, resolve } });
+      if (tag && done.version) await api(`/api/tasksets/${set.id}/tags/${encodeURIComponent(tag)}`, { method: "PUT", body: { version: done.version.number } });
+      return done;
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["tasksets"] }),
+    onSuccess: (done) => {
+      const made = done.version?.number ?? 0;
+      const isNew = made > (set.head?.number ?? 0);
+      toast(uploadInWords(done), isNew ? { text: "Undo", run: () => void undo(made).catch((reason: Error) => toast(`Could not undo: ${reason.message}`)) } : undefined);
+    },
+  });
+}
