@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,13 +19,6 @@ from proctor.wire.jobs import JobIn
 KEY = "pk_secret_0123456789"
 ACCESS = Access("http://server.test/prefix/", KEY)
 Answer = Callable[[httpx.Request], httpx.Response]
-
-
-@pytest.fixture(autouse=True)
-def nobody_is_signed_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("PROCTOR_URL", "PROCTOR_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 def client(*answers: httpx.Response | Exception, seen: list[httpx.Request] | None = None) -> Client:

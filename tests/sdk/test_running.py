@@ -14,20 +14,8 @@ from proctor import AgentContext, LocalRuntime, Task, Taskset
 from proctor.environment import Environment
 from proctor.errors import StateMismatch
 from proctor.jobs import Job, Run
+from tests.sdk.conftest import LETTERS, letters
 from tests.support.letters_env import env as live_env
-
-LETTERS = Path(__file__).parents[1] / "support" / "letters_env.py"
-
-
-@pytest.fixture(autouse=True)
-def nobody_is_signed_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("PROCTOR_URL", "PROCTOR_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-def letters(*words: str) -> Taskset:
-    return Taskset("letters", [Task("letters", "count", {"word": word, "letter": "a"}, slug=word, columns={"says": str(word.count("a"))}) for word in words])
 
 
 async def test_an_environment_file_is_served_by_a_process_for_each_run() -> None:
@@ -201,7 +189,7 @@ async def test_a_state_file_of_another_batch_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_not_there_costs_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proctor.jobs.reporting.PAUSES_S", ())
+    monkeypatch.setattr("proctor.jobs.server_reports.PAUSES_S", ())
     monkeypatch.setenv("PROCTOR_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("PROCTOR_API_KEY", "pk_nobody")
     job = await letters("banana").run(lambda context: "3", runtime=LocalRuntime(live_env))

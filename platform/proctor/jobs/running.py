@@ -23,7 +23,7 @@ from proctor.jobs.engines import Places
 from proctor.jobs.job import Job, Run, job_name
 from proctor.jobs.placement import Plan, plan_runs, shares_sandbox
 from proctor.jobs.progress import Watcher, watching
-from proctor.jobs.reporting import Reporting, Silent, ToServer, TraceFiles
+from proctor.jobs.reporting import Reporting, Silent, TraceFiles
 from proctor.jobs.runtimes import Place
 from proctor.jobs.state import StateFile
 from proctor.outcomes import count, evaluation_of
@@ -68,9 +68,8 @@ async def run_taskset(
 
         asked = HostedJob(taskset, spec, group, max_concurrent, rollout_timeout, name)
         return await asked.run(plan.hosted, watcher, access, job)
-    told = ToServer(access) if access and report is not False else Silent()
-    reporting: Reporting = TraceFiles(Path(traces), told) if traces else told
-    batch = _Batch(taskset, plan, spec, agent, rollout_timeout, reporting, watcher)
+    told = _told(access if report is not False else None)
+    batch = _Batch(taskset, plan, spec, agent, rollout_timeout, TraceFiles(Path(traces), told) if traces else told, watcher)
     return await batch.run(job, name, Path(state) if state else None, max_concurrent)
 
 
@@ -83,6 +82,14 @@ def _check(taskset: Taskset, group: int, max_concurrent: int | None, rollout_tim
         raise ValueError("rollout_timeout must be more than 0 seconds")
     if len(taskset) == 0:
         raise EmptyTaskset(f"Taskset {taskset.name!r} has no tasks; a job needs at least one.")
+
+
+def _told(access: Access | None) -> Reporting:
+    if access is None:
+        return Silent()
+    from proctor.jobs.server_reports import ToServer
+
+    return ToServer(access)
 
 
 @dataclass

@@ -1,0 +1,135 @@
+"""`proctor env …`: what tasks run in, on the server."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from proctor.cli.output import FAILED, AsJson, Limit, answer, note, short_time, table
+from proctor.deploy import BASE_IMAGE
+
+if TYPE_CHECKING:
+    from proctor.client import Client
+    from proctor.wire.environments import EnvironmentVersionOut
+
+app = typer.Typer(help="Environments: list, deploy, logs.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="The environment's name.")]
+OVER = ("ready", "failed", "stored")
+POLL_S = 0.5
+PIECE_BYTES = 256 * 1024
+
+
+@app.command("list")
+def list_(limit: Limit = 100, as_json: AsJson = False) -> None:
+    """The team's environments, by name."""
+    from proctor.client import Client, calls
+
+    with Client() as client:
+        found = client.send(calls.list_environments(limit=limit)).items
+    if as_json:
+        answer(found)
+        return
+    rows = [
+        (one.name, one.kind, one.ready.number if one.ready else None, f"{one.latest.number} {one.latest.status}" if one.latest else None, short_time(one.created_at)) for one in found
+    ]
+    table(("name", "kind", "ready", "newest", "made"), rows, "No environments yet: `proctor env deploy FOLDER`.")
+
+
+@app.command()
+def deploy(
+    folder: Annotated[Path, typer.Argument(help="A folder with env.py or a Dockerfile.")] = Path("."),
+    name: Annotated[str | None, typer.Option(help="Its name; what env.py declares unless given.")] = None,
+    image: Annotated[str | None, typer.Option(help="An image on the server's engine, instead of a folder.")] = None,
+    source: Annotated[str, typer.Option(help="The file that declares the environment, for a folder without a Dockerfile.")] = "env.py",
+    base: Annotated[str, typer.Option(help="The image that a folder without a Dockerfile is built on.")] = BASE_IMAGE,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the build; exit 1 when it fails.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Send a folder (or name an image); the server builds it, starts it once, and asks what it holds."""
+    from proctor.client import Client, calls
+
+    if image is not None and name is None:
+        raise typer.BadParameter("an image needs a name", param_hint="--name")
+    with Client() as client:
+        if image is not None and name is not None:
+            made = client.send(calls.deploy_image(name, image))
+        else:
+            with _packed(folder, base, source) as archive:
+                made = client.send(calls.deploy_context(name or _declared_name(folder, source), _pieces(archive)))
+        assert made.latest is not None
+        version = _follow(client, made.name, made.latest.number) if wait else made.latest
+    if as_json:
+        answer(version)
+    elif wait:
+        note(f"{made.name} version {version.number}: {version.status}" + (f", templates {', '.join(one.id for one in version.templates)}" if version.templates else ""))
+    else:
+        note(f"{made.name} version {version.number} is on its way: `proctor env logs {made.name}`")
+    raise typer.Exit(FAILED if version.status == "failed" else 0)
+
+
+def _packed(folder: Path, base: str, source: str) -> IO[bytes]:
+    from proctor.deploy import context_members, write_context
+
+    members = context_members(folder, base=base, source=source)
+    archive = tempfile.TemporaryFile(prefix="proctor-context-")  # noqa: SIM115 - the caller closes it
+    write_context(members, archive)
+    archive.seek(0)
+    return archive
+
+
+def _pieces(archive: IO[bytes]) -> Iterator[bytes]:
+    while piece := archive.read(PIECE_BYTES):
+        yield piece
+
+
+def _declared_name(folder: Path, source: str) -> str:
+    from proctor.jobs.sources import declared_in
+
+    names = sorted(declared_in(folder / source).names)
+    if len(names) != 1:
+        raise typer.BadParameter(f"{folder / source} declares {', '.join(names) or 'no environment by name'}: give --name", param_hint="--name")
+    return names[0]
+
+
+def _follow(client: Client, name: str, number: int) -> EnvironmentVersionOut:
+    """Print the log as it grows, until the version is over."""
+    from proctor.client import calls
+
+    shown = 0
+    while True:
+        version = client.send(calls.get_environment_version(name, number))
+        text = version.log or ""
+        if len(text) > shown:
+            typer.echo(text[shown:].rstrip("\n"), err=True)
+            shown = len(text)
+        if version.status in OVER:
+            if version.error:
+                note(f"error: {version.error}")
+            return version
+        time.sleep(POLL_S)
+
+
+@app.command()
+def logs(
+    name: Name,
+    version: Annotated[int | None, typer.Option(help="Its number; the newest unless given.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Until the build is over.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The build log of a version."""
+    from proctor.client import Client, calls
+
+    with Client() as client:
+        found = client.send(calls.get_environment(name))
+        number = version or (found.latest.number if found.latest else 0)
+        shown = _follow(client, name, number) if follow else client.send(calls.get_environment_version(name, number))
+    if as_json:
+        answer(shown)
+    elif not follow:
+        typer.echo(shown.log or "")
+        note(f"{name} version {shown.number}: {shown.status}" + (f", {shown.error}" if shown.error else ""))
