@@ -13,6 +13,7 @@ from tests.support.server import Server, running, until
 
 pytestmark = pytest.mark.server
 COUNT = 5_000
+BIG = "123456789012345678901234567890"
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +25,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with running(tmp_path_factory.mktemp("there"), PROCTOR_SANDBOX="subprocess") as server:
-        digits = '{"taskset_name":"Zoo","tasks":[%s]}' % ",".join(
-            '{"name":"t%d","env":{"name":"e"},"task_id":"x","args":{"n":%d.10,"big":123456789012345678901234567890}}' % (index, index)
-            for index in range(COUNT)
-        )
+        rows = (f'{{"name":"t{index}","env":{{"name":"e"}},"task_id":"x","args":{{"n":{index}.10,"big":{BIG}}}}}' for index in range(COUNT))
+        digits = f'{{"taskset_name":"Zoo","tasks":[{",".join(rows)}]}}'
         server.post("/v2/tasks/upload", digits.encode())
         server.upload("Zoo", [{"name": "later", "env": {"name": "e"}, "task_id": "x"}])
         yield server
