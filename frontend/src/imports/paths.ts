@@ -20,7 +20,8 @@ export function placeOf(found: Pick<ImportOut, "id" | "taskset" | "status" | "ma
   return reportPath(found);
 }
 
-export const isRunning = (found: Pick<ImportOut, "status">) => found.status === "checking" || found.status === "committing";
+const RUNNING: readonly ImportOut["status"][] = ["pulling", "checking", "committing"];
+export const isRunning = (found: Pick<ImportOut, "status">) => RUNNING.includes(found.status);
 
 /** What the commit changed; the tasks when there is no version before it. */
 export function outcomePath(taskset: string, result: ImportOut["result"]): string {
