@@ -30,6 +30,7 @@ class Job(models.Model):
     version = models.ForeignKey(Version, models.SET_NULL, null=True)
     agent_type = models.CharField(max_length=40, null=True)
     agent_config = models.TextField(null=True)
+    secrets_encrypted = models.TextField(default="")  # of a Task App's policy, which agent_config shows masked
     model = models.CharField(max_length=255, null=True)
     group = models.IntegerField(default=1)
     task_count = models.IntegerField(default=0)
@@ -167,6 +168,15 @@ class Attempt(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="one_row_per_attempt")]
+
+
+class SuppliedModel(models.Model):
+    """Where a run's model is served, when its caller said so and no endpoint of the team does. `url` is the whole address of chat completions."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="supplied_model")
+    url = models.CharField(max_length=2000)
+    api_key_encrypted = models.TextField(default="")
+    may_lead_inside = models.BooleanField(default=False)
 
 
 class SpanSegment(models.Model):

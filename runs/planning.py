@@ -9,15 +9,20 @@ from dataclasses import dataclass
 import msgspec
 from django.conf import settings
 
+from accounts.actions import run_token
+from accounts.queries import public_url
 from environments.models import EnvironmentVersion
 from environments.queries import newest_ready
 from environments.sandboxes import docker_spec
+from environments.task_apps import target_of
 from gateway.addresses import refuse_private
 from gateway.queries import Route, route_by_id
-from proctor.rollout.plan import Failure, ModelRoute, RolloutPlan, SandboxSpec
+from proctor.rollout.plan import Failure, ModelRoute, RolloutPlan, SandboxSpec, TaskAppRoute
 from proctor.rollout.taskrow import TaskFacts, deadlines_for, read_task
-from runs.models import Run
+from proctor.taskapp.secrets import put_back
+from runs.models import Run, SuppliedModel
 from runs.queries.jobs import text_of
+from web.crypto import decrypt, decrypt_map
 from web.errors import AppError
 
 EXPIRY_MARGIN_S = 900
@@ -41,15 +46,17 @@ class Able:
 
 def plan_rollout(run_id: uuid.UUID, attempt: int, able: Able) -> tuple[uuid.UUID, RolloutPlan]:
     """Reads what a claimed run needs: its team and its plan. Raises CannotRun."""
-    run = Run.objects.select_related("environment_version__environment", "content_row", "job").get(id=run_id)
+    run = Run.objects.select_related("environment_version__environment", "environment_version__task_app", "content_row", "job", "supplied_model").get(id=run_id)
     text = text_of(run)
     if not text:
         raise CannotRun(Failure("task", "task", "The task's content was purged; there is nothing to run"))
     task = read_task(text)
     deadlines = deadlines_for(task, run.rollout_timeout_s, agent_config(run))
+    task_app = task_app_route(run, task, attempt)
+    sandbox = SandboxSpec("remote") if task_app else sandbox_of(run.environment_version, run.image, task, able)
     plan = RolloutPlan(
         run_id=str(run.wire_id), attempt=attempt, env=task.env, task_id=task.task_id, args_text=task.args_text, slug=run.slug, columns_text=task.columns_text,
-        agent_type=run.agent_type or "noop", agent_config=agent_config(run), sandbox=sandbox_of(run.environment_version, run.image, task, able), model=model_route(run),
+        agent_type=run.agent_type or "noop", agent_config=agent_config(run), sandbox=sandbox, model=None if task_app else model_route(run), task_app=task_app,
         verifier_text=task.verifier_text, verifier_sandbox=verifier_sandbox(run, task, able), deadlines=deadlines,
         labels={
             "proctor.instance": settings.PROCTOR_INSTANCE, "proctor.run": str(run.id), "proctor.attempt": str(attempt),
@@ -64,7 +71,30 @@ def agent_config(run: Run) -> dict[str, object]:
     return config
 
 
+def task_app_route(run: Run, task: TaskFacts, attempt: int) -> TaskAppRoute | None:
+    """The Task App of the run's environment, with its key and the policy whole; None for every other kind."""
+    version = run.environment_version
+    app = getattr(version, "task_app", None) if task.image is None else None
+    if app is None:
+        return None
+    if task.verifier_text is not None:
+        raise CannotRun(Failure("task", "task", "A Task App grades its own rollouts: its tasks have no verifier"))
+    target = target_of(app)
+    secrets = decrypt_map(run.job.secrets_encrypted) if run.job else {}
+    config = put_back(agent_config(run), secrets)
+    policy = {**({"model": run.model} if run.model else {}), **config.get("policy", {})}
+    hidden = [target.key, *secrets.values()]
+    if run.model_endpoint_id is not None and "inference_url" not in policy:
+        token = run_token(run.team_id, run.id, attempt)
+        policy |= {"inference_url": f"{public_url()}/gateway/v1", "api_key": token}
+        hidden.append(token)
+    return TaskAppRoute(target.url, target.key, target.public_only, policy, [text for text in hidden if text])
+
+
 def model_route(run: Run) -> ModelRoute | None:
+    supplied = getattr(run, "supplied_model", None)
+    if supplied is not None and run.model is not None:
+        return _supplied_route(supplied, run.model)
     if run.model_endpoint_id is None or run.model is None:
         return None
     route = route_by_id(run.model_endpoint_id, run.model)
@@ -75,10 +105,21 @@ def model_route(run: Run) -> ModelRoute | None:
     return _as_model_route(route)
 
 
+def _supplied_route(supplied: SuppliedModel, model: str) -> ModelRoute:
+    if not supplied.may_lead_inside:
+        _refuse_inside(supplied.url)
+    key = decrypt(supplied.api_key_encrypted) if supplied.api_key_encrypted else ""
+    return ModelRoute(model=model, base_url=supplied.url, api_key=key, completions_url=supplied.url)
+
+
 def _refuse_private(route: Route) -> None:
+    _refuse_inside(route.base_url)
+
+
+def _refuse_inside(url: str) -> None:
     """A name may point elsewhere than when the endpoint was made."""
     try:
-        refuse_private(route.base_url)
+        refuse_private(url)
     except AppError as error:
         raise CannotRun(Failure("model_http", "provider", error.message)) from None
 

@@ -22,6 +22,7 @@ from django.conf import settings
 from django.db import connection
 
 from environments.builder import process_one
+from environments.task_apps import watch
 from proctor import __version__
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import DockerEngine
@@ -86,7 +87,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets())]
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(), self._check_imports(), self._analyse_tasksets())]
 
     async def _find_engine(self) -> None:
         if settings.PROCTOR_SANDBOX == "subprocess":
@@ -126,6 +127,11 @@ class WorkerProcess:
                 lambda: process_one(self.id, settings.PROCTOR_INSTANCE, engine=self.engine, why_no_docker=self.able.why_no_docker)
             )
             await asyncio.sleep(0.1 if worked else 1.0)
+
+    async def _watch_task_apps(self) -> None:
+        while True:
+            asked = await self._guarded(watch)
+            await asyncio.sleep(0.1 if asked else 1.0)
 
     async def _check_imports(self) -> None:
         while True:

@@ -28,6 +28,7 @@ PROCTOR_REDIS_URL = os.environ.get("PROCTOR_REDIS_URL", "")
 PROCTOR_BROKER_URL = os.environ.get("PROCTOR_BROKER_URL", PROCTOR_REDIS_URL or "memory://")
 PROCTOR_SANDBOX = os.environ.get("PROCTOR_SANDBOX", "auto")  # auto, subprocess
 PROCTOR_SANDBOX_NETWORK = os.environ.get("PROCTOR_SANDBOX_NETWORK") or None
+PROCTOR_TASK_APP_POLL = float(os.environ.get("PROCTOR_TASK_APP_POLL", "30"))
 
 # Limits, given back in error bodies and listed in docs/reference/settings.md.
 PROCTOR_LIMITS = {
@@ -81,6 +82,7 @@ INSTALLED_APPS = [
     "environments",
     "tasksets",
     "runs",
+    "taskapps",
     "config.apps.ConfigApp",
 ]
 MIDDLEWARE = [

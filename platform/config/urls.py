@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("gateway.urls")),
     path("", include("shares.urls")),
     path("", include("environments.urls")),
+    path("", include("taskapps.urls")),
     path("", include("tasksets.urls")),
     path("", include("runs.urls")),
 ]

@@ -108,13 +108,13 @@ def _sample_manifest() -> dict[str, Any]:
 
 def new_version(
     caller: Caller, name: str, *, title: str | None = None, is_sample: bool = False, project: Project | None = None, version_id: uuid.UUID | None = None,
-    **facts: Any,
+    kind: str = KIND, **facts: Any,
 ) -> EnvironmentVersion:  # fmt: skip
     """Inside a transaction: the environment, made if need be and locked, and its next number. Raises AppError 409 for another kind."""
     handle = handle_for(name)
-    first = {"title": title or name.strip(), "project": project or default_project(caller.team_id), "is_sample": is_sample}
+    first = {"title": title or name.strip(), "project": project or default_project(caller.team_id), "is_sample": is_sample, "kind": kind}
     environment, made = Environment.objects.get_or_create(team_id=caller.team_id, name=handle, defaults=first)
-    if environment.kind != KIND:
+    if environment.kind != kind:
         raise conflict(f"Environment {handle} is there already and is of kind {environment.kind}", name=handle)
     if made:
         audit(caller, "environment.create", "environment", environment.id, name=handle)

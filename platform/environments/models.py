@@ -130,3 +130,19 @@ class RuntimeSession(models.Model):
             models.Index(fields=["team", "created_at"], condition=Q(ended_at=None), name="session_live_of_team"),
             models.Index(fields=["state", "created_at"], condition=Q(ended_at=None), name="session_live"),
         ]
+
+
+class TaskApp(models.Model):
+    """Where a version of the kind `task_app` serves. `checks`: how each endpoint answered last. `by_instance_admin`: registered by one, so it
+    may lead to loopback and private addresses."""
+
+    version = models.OneToOneField(EnvironmentVersion, models.CASCADE, primary_key=True, related_name="task_app")
+    url = models.CharField(max_length=1000)
+    key_encrypted = models.TextField(default="")
+    by_instance_admin = models.BooleanField(default=False)
+    checks = models.JSONField(default=list)
+    checked_at = models.DateTimeField(null=True)
+    next_check_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["next_check_at"], name="task_app_due")]

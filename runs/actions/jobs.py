@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -21,11 +21,13 @@ from environments.queries import find_names, newest_ready
 from gateway.queries import Route, find_patterns, resolve_model
 from proctor.rollout.agents import validate_agent
 from proctor.rollout.taskrow import TaskFacts, read_task
+from proctor.taskapp.secrets import take_out
 from proctor.wire.errors import Problem
 from proctor.wire.jobs import AgentIn, JobIn
 from runs.actions.reports import ensure_job, place_in_job
-from runs.models import ACTIVE, TERMINAL, Job, Run
+from runs.models import ACTIVE, TERMINAL, Job, Run, SuppliedModel
 from tasksets.queries import Pinned, VersionTask, iter_version_tasks, missing_slugs, resolve_reference
+from web.crypto import decrypt_map, encrypt, encrypt_map
 from web.errors import conflict, invalid, problem
 from web.live import hint_after_commit
 
@@ -64,7 +66,14 @@ def plan_job(caller: Caller, given: JobIn) -> JobPlan:
     if len(tasks) * given.group > settings.PROCTOR_LIMITS["job_runs"]:
         problems.append(problem("group", f"a job has at most {settings.PROCTOR_LIMITS['job_runs']:,} runs; this would be {len(tasks) * given.group:,}"))
     route, more = _agent(caller.team_id, given.agent)
-    return JobPlan(pinned, tasks, facts, environments, route, problems + more)
+    return JobPlan(pinned, tasks, facts, environments, route, [*problems, *more, *_misfits(given.agent.type, environments)])
+
+
+def _misfits(agent_type: str, environments: Mapping[str, EnvironmentVersion]) -> list[Problem]:
+    """A Task App brings its policy along, so it takes that agent and no other."""
+    wrong = [name for name, version in environments.items() if (version.environment.kind == "task_app") != (agent_type == "task_app")]
+    rule = "is no Task App, so the agent task_app cannot work in it" if agent_type == "task_app" else "is a Task App, which brings its own policy: choose the agent task_app"
+    return [problem("agent.type", f"environment '{name}' {rule}", agent_type) for name in wrong]
 
 
 def _environments(team_id: uuid.UUID, facts: Iterable[TaskFacts]) -> tuple[dict[str, EnvironmentVersion], list[Problem]]:
@@ -85,11 +94,17 @@ def _unknown_environment(team_id: uuid.UUID, name: str) -> Problem:
     return problem("env", f"there is no ready environment named '{name}' (ready ones: {known}); register it under Environments, or give the task runtime_config.image", name)
 
 
+def _agent_problems(agent: AgentIn) -> list[Problem]:
+    return [problem("agent", rule) for rule in validate_agent(agent.type, agent.config)]
+
+
 def _agent(team_id: uuid.UUID, agent: AgentIn) -> tuple[Route | None, list[Problem]]:
-    problems = [problem("agent", rule) for rule in validate_agent(agent.type, agent.config)]
+    problems = _agent_problems(agent)
+    model = agent.config.get("model")
+    if not problems and agent.type == "task_app" and isinstance(model, str):
+        return resolve_model(team_id, model), []
     if problems or agent.type != "openai_compatible":
         return None, problems
-    model = agent.config.get("model")
     if not isinstance(model, str) or not model:
         return None, [problem("agent.config.model", "must name a model", model)]
     route = resolve_model(team_id, model)
@@ -99,9 +114,10 @@ def _agent(team_id: uuid.UUID, agent: AgentIn) -> tuple[Route | None, list[Probl
     return route, []
 
 
-def start_job(caller: Caller, given: JobIn) -> tuple[Job, bool]:
+def start_job(caller: Caller, given: JobIn, *, secrets: Mapping[str, str] | None = None) -> tuple[Job, bool]:
     """The job and its queued runs in one transaction; True when it was made now. Raises AppError 422 with every problem, 409 when the
-    idempotency key was used for something else."""
+    idempotency key was used for something else. Secrets of a policy are taken out of the config and kept encrypted; `secrets` are those of
+    a config that was masked before."""
     digest = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
     before = _made_before(caller, given.idempotency_key, digest)
     if before is not None:
@@ -109,7 +125,9 @@ def start_job(caller: Caller, given: JobIn) -> tuple[Job, bool]:
     plan = plan_job(caller, given)
     if plan.problems:
         raise invalid(plan.problems)
+    given, found = _without_secrets(given)
     job = _job_of(caller, given, plan, digest)
+    job.secrets_encrypted = encrypt_map({**(secrets or {}), **found}) if secrets or found else ""
     try:
         with transaction.atomic():
             job.save(force_insert=True)
@@ -123,6 +141,13 @@ def start_job(caller: Caller, given: JobIn) -> tuple[Job, bool]:
             raise
         return made, False
     return job, True
+
+
+def _without_secrets(given: JobIn) -> tuple[JobIn, dict[str, str]]:
+    if given.agent.type != "task_app":
+        return given, {}
+    config, found = take_out(given.agent.config)
+    return given.model_copy(update={"agent": AgentIn(type="task_app", config=config)}), found
 
 
 def _made_before(caller: Caller, idempotency_key: str | None, digest: str) -> Job | None:
@@ -171,6 +196,15 @@ def _batches(runs: Iterable[Run]) -> Iterable[list[Run]]:
 
 
 @dataclass(frozen=True)
+class GivenModel:
+    """A model that the caller serves: the whole address of chat completions, its key, and whether it may be inside."""
+
+    url: str
+    api_key: str = field(default="", repr=False)
+    may_lead_inside: bool = False
+
+
+@dataclass(frozen=True)
 class Submission:
     """One hosted rollout as the HUD client submits it; `row_text` is the task as our content text."""
 
@@ -182,6 +216,10 @@ class Submission:
     row_text: str
     content_id: str
     agent: AgentIn
+    model: GivenModel | None = None
+    timeout_s: float | None = None
+    taskset_id: uuid.UUID | None = None
+    job_name: str | None = None
 
 
 def submit_run(caller: Caller, given: Submission) -> Run:
@@ -193,9 +231,11 @@ def submit_run(caller: Caller, given: Submission) -> Run:
     fact = read_task(given.row_text)
     environments, problems = _environments(caller.team_id, [fact])
     config = {**given.agent.config, **fact.agent_config}
-    route, more = _agent(caller.team_id, AgentIn(type=given.agent.type, config=config))
-    if problems or more:
-        raise invalid([*problems, *more])
+    agent = AgentIn(type=given.agent.type, config=config)
+    route, more = (None, _agent_problems(agent)) if given.model else _agent(caller.team_id, agent)
+    problems += [*more, *_misfits(agent.type, environments), *_open_secrets(agent)]
+    if problems:
+        raise invalid(problems)
     version = environments.get(fact.env)
     with transaction.atomic():
         job = _hosted_job(caller, given)
@@ -203,20 +243,38 @@ def submit_run(caller: Caller, given: Submission) -> Run:
             team_id=caller.team_id, job=job, wire_id=given.trace_id, source="hosted", group_id=given.group_id, parent_wire_id=given.parent_id, slug=given.slug or fact.task_id,
             env=fact.env, task_id=fact.task_id, task_text=given.row_text, content_id=given.content_id, environment_version=version,
             image=fact.image or (version.image if version else None), image_id=version.image_id if version else None, agent_type=given.agent.type,
-            agent_config=json.dumps(config), model=route.model if route else None, model_endpoint_id=route.endpoint_id if route else None,
-            rollout_timeout_s=fact.wanted.run_timeout_s, changed_at=timezone.now(),
+            agent_config=json.dumps(config), model=route.model if route else (config.get("model") if given.model else None),
+            model_endpoint_id=route.endpoint_id if route else None, rollout_timeout_s=_shortest(fact.wanted.run_timeout_s, given.timeout_s), changed_at=timezone.now(),
         )  # fmt: skip
         place_in_job(run, job)
         Run.objects.bulk_create([run], ignore_conflicts=True)
+        if given.model is not None and Run.objects.filter(id=run.id).exists():
+            _keep_model(run, given.model)
         hint_after_commit()
     return Run.objects.get(team_id=caller.team_id, wire_id=given.trace_id)
 
 
+def _keep_model(run: Run, given: GivenModel) -> None:
+    key = encrypt(given.api_key) if given.api_key else ""
+    SuppliedModel.objects.create(run=run, url=given.url, api_key_encrypted=key, may_lead_inside=given.may_lead_inside)
+
+
+def _shortest(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _open_secrets(agent: AgentIn) -> list[Problem]:
+    """Only a job can keep secrets; its runs share them."""
+    found = take_out(agent.config)[1] if agent.type == "task_app" else {}
+    return [problem(f"agent.config.{path}", "is a secret: start a job of a taskset, which keeps it encrypted") for path in (key.replace("\0", ".") for key in found)]
+
+
 def _hosted_job(caller: Caller, given: Submission) -> Job:
-    job = ensure_job(caller, given.job_id, {"name": given.slug or "job"}, source="hosted")
+    facts = {"name": (given.job_name or given.slug or "job")[:255]} | ({"taskset_id": given.taskset_id} if given.taskset_id else {})
+    job = ensure_job(caller, given.job_id, facts, source="hosted")
     model = given.agent.config.get("model")
-    facts = {"agent_type": given.agent.type, "agent_config": json.dumps(given.agent.config), "model": model if isinstance(model, str) else None}
-    Job.objects.filter(id=job.id).update(source="hosted", may_have_queued=True, **facts)
+    agent = {"agent_type": given.agent.type, "agent_config": json.dumps(given.agent.config), "model": model if isinstance(model, str) else None}
+    Job.objects.filter(id=job.id).update(source="hosted", may_have_queued=True, **agent)
     return job
 
 
@@ -280,6 +338,6 @@ def run_again(caller: Caller, job: Job) -> Job:
         agent=AgentIn(type=job.agent_type, config=json.loads(job.agent_config or "{}")), group=job.group, max_concurrent=job.max_concurrent,
         rollout_timeout=job.rollout_timeout_s, name=job.name,
     )  # fmt: skip
-    return start_job(caller, given)[0]
+    return start_job(caller, given, secrets=decrypt_map(job.secrets_encrypted))[0]
 
 

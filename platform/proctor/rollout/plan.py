@@ -24,6 +24,8 @@ class ModelRoute:
     base_url: str
     api_key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    completions_url: str = ""
+    """The whole address of chat completions, query and all; empty: below `base_url`."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class EnvironmentVersionOut(WireOut):
     id: str
     number: int
     status: VersionStatus
-    source: Literal["image", "build", "sample", "folder"]
+    source: Literal["image", "build", "sample", "folder", "url"]
     image: str
     image_id: str | None = Field(description="The engine's `sha256:…`, once known.")
     templates: list[TemplateOut] = []

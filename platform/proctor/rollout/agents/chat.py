@@ -51,7 +51,7 @@ class ChatClient:
 
     def __init__(self, route: ModelRoute, run_id: str, call_s: float, *, pauses_s: Sequence[float] = RETRY_PAUSES_S) -> None:
         self._route, self._call_s, self._pauses_s = route, call_s, pauses_s
-        self._url = route.base_url.rstrip("/") + "/chat/completions"
+        self._url = route.completions_url or route.base_url.rstrip("/") + "/chat/completions"
         headers = {"Content-Type": "application/json", "Trace-Id": run_id, **route.headers}
         if route.api_key:
             headers.setdefault("Authorization", f"Bearer {route.api_key}")

@@ -1,0 +1,15 @@
+"""Addresses of Task Apps: native ones, and each taskset's own."""
+
+from django.urls import path
+
+from taskapps import api
+
+urlpatterns = [
+    path("api/task-apps", api.register),
+    path("api/task-apps/<str:reference>", api.task_app),
+    path("api/task-apps/<str:reference>/probe", api.probe),
+    path("api/task-apps/<str:reference>/validate", api.validate),
+    path("api/task-apps/<str:reference>/pull", api.pull),
+    path("api/tasksets/<str:ref>/task-app-keys", api.taskset_keys),
+    path("api/tasksets/<str:ref>/task-app-keys/<uuid:key_id>", api.taskset_key),
+]
