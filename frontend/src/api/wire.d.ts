@@ -648,7 +648,7 @@ export interface components {
              * Source
              * @enum {string}
              */
-            source: "image" | "build" | "sample" | "folder";
+            source: "image" | "build" | "sample" | "folder" | "url";
             /**
              * Status
              * @enum {string}
@@ -1630,39 +1630,25 @@ export interface components {
             /** Title */
             title: string;
         };
-        /**
-         * PullIn
-         * @description A taskset of another Proctor. `key` is used once and kept nowhere.
-         */
-        PullIn: {
+        /** PullOut */
+        PullOut: {
+            /** Created */
+            created: number;
             /**
-             * Id
-             * @description Made by the client: the import that shows the progress; sent again it answers the same.
-             * @default null
+             * Damaged
+             * @description Slugs of tasks of which the app lost something in writing.
              */
-            id?: string | null;
-            /**
-             * Key
-             * @description An API key of the other Proctor, with the scope read.
-             * @default
-             */
-            key?: string;
-            /**
-             * Name
-             * @description Of the set here, whose tasks become those; null: as there.
-             * @default null
-             */
-            name?: string | null;
-            /**
-             * Reference
-             * @description There: `name`, `name@3`, `name@tag`, `name@sha256:…`.
-             */
-            reference: string;
-            /**
-             * Url
-             * @description The other Proctor's address, as `https://host`.
-             */
-            url: string;
+            damaged: string[];
+            /** Removed */
+            removed: number;
+            /** Tasks */
+            tasks: number;
+            /** Taskset */
+            taskset: string;
+            /** Updated */
+            updated: number;
+            /** Version */
+            version: number | null;
         };
         /** PurgeIn */
         PurgeIn: {
@@ -2330,6 +2316,143 @@ export interface components {
             /** Version Number */
             version_number: number;
         };
+        /**
+         * TaskAppCheck
+         * @description One endpoint as it answered last.
+         */
+        TaskAppCheck: {
+            /**
+             * Cause
+             * @description dns, refused, tls, timeout, auth, server_error, refused_request, redirect, bad_reply, too_large, private, lost.
+             */
+            cause: string | null;
+            /** Endpoint */
+            endpoint: string;
+            /** Latency Ms */
+            latency_ms: number | null;
+            /** Message */
+            message: string;
+            /** Ok */
+            ok: boolean;
+            /** Status */
+            status: number | null;
+        };
+        /** TaskAppFinding */
+        TaskAppFinding: {
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "ok" | "warning" | "error";
+            /** Message */
+            message: string;
+            /** Subject */
+            subject: string;
+        };
+        /**
+         * TaskAppIn
+         * @description `POST /api/task-apps`: the next version of an environment of the kind `task_app`.
+         */
+        TaskAppIn: {
+            /**
+             * Api Key
+             * @description The key it wants; kept encrypted, never given back.
+             * @default
+             */
+            api_key?: string;
+            /** Name */
+            name: string;
+            /**
+             * Url
+             * @description Where it serves, up to, not including, `/rollout`.
+             */
+            url: string;
+        };
+        /** TaskAppKeyIn */
+        TaskAppKeyIn: {
+            /** Name */
+            name: string;
+        };
+        /** TaskAppKeyMade */
+        TaskAppKeyMade: {
+            key: components["schemas"]["TaskAppKeyOut"];
+            /**
+             * Secret
+             * @description Shown once.
+             */
+            secret: string;
+            /**
+             * Url
+             * @description The taskset as a Task App.
+             */
+            url: string;
+        };
+        /**
+         * TaskAppKeyOut
+         * @description A key of one taskset as a Task App.
+         */
+        TaskAppKeyOut: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string | null;
+            /** Id */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Prefix */
+            prefix: string;
+            /** Revoked At */
+            revoked_at: string | null;
+        };
+        /** TaskAppOut */
+        TaskAppOut: {
+            /** Checked At */
+            checked_at: string | null;
+            /** Checks */
+            checks: components["schemas"]["TaskAppCheck"][];
+            /** Default Split */
+            default_split: string | null;
+            environment: components["schemas"]["EnvironmentOut"];
+            /** Has Key */
+            has_key: boolean;
+            /**
+             * Healthy
+             * @description All endpoints answered well when they were asked last.
+             */
+            healthy: boolean;
+            /**
+             * Lost
+             * @description Parts of its own description that it lost in writing.
+             */
+            lost: string[];
+            /**
+             * Size
+             * @description How many tasks it says it has.
+             */
+            size: number | null;
+            /** Splits */
+            splits: string[];
+            /** Url */
+            url: string;
+        };
+        /**
+         * TaskAppReport
+         * @description `POST /api/task-apps/{ref}/validate`.
+         */
+        TaskAppReport: {
+            /** Errors */
+            errors: number;
+            /** Findings */
+            findings: components["schemas"]["TaskAppFinding"][];
+            /** Warnings */
+            warnings: number;
+        };
         /** TaskHistoryRow */
         TaskHistoryRow: {
             /**
@@ -2797,6 +2920,79 @@ export interface components {
         WorkersOut: {
             /** Items */
             items: components["schemas"]["WorkerOut"][];
+        };
+        /**
+         * PullIn
+         * @description `POST /api/task-apps/{ref}/pull`: its tasks as a version of a taskset. Without `seeds`, so many from `first` on; without `count`, all that
+         *     it says it has. Each split gives a task for each seed.
+         */
+        proctor__wire__task_apps__PullIn: {
+            /**
+             * Count
+             * @default null
+             */
+            count?: number | null;
+            /**
+             * First
+             * @default 0
+             */
+            first?: number;
+            /**
+             * Mode
+             * @description What becomes of tasks that are not pulled again.
+             * @default replace
+             * @enum {string}
+             */
+            mode?: "merge" | "replace";
+            /**
+             * Seeds
+             * @default null
+             */
+            seeds?: number[] | null;
+            /**
+             * Splits
+             * @default null
+             */
+            splits?: string[] | null;
+            /**
+             * Taskset
+             * @description Name of the taskset; made when there is none.
+             */
+            taskset: string;
+        };
+        /**
+         * PullIn
+         * @description A taskset of another Proctor. `key` is used once and kept nowhere.
+         */
+        proctor__wire__tasksets__PullIn: {
+            /**
+             * Id
+             * @description Made by the client: the import that shows the progress; sent again it answers the same.
+             * @default null
+             */
+            id?: string | null;
+            /**
+             * Key
+             * @description An API key of the other Proctor, with the scope read.
+             * @default
+             */
+            key?: string;
+            /**
+             * Name
+             * @description Of the set here, whose tasks become those; null: as there.
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Reference
+             * @description There: `name`, `name@3`, `name@tag`, `name@sha256:…`.
+             */
+            reference: string;
+            /**
+             * Url
+             * @description The other Proctor's address, as `https://host`.
+             */
+            url: string;
         };
     };
     responses: never;
