@@ -3,6 +3,13 @@ import type { components } from "./wire";
 
 type Wire = components["schemas"];
 export type AgentIn = Wire["AgentIn"];
+export type AnalysisOut = Wire["AnalysisOut"];
+export type CheckedEnvironment = Wire["CheckedEnvironment"];
+export type CheckFinding = Wire["CheckFinding"];
+export type ChecksPage = Wire["ChecksPage"];
+export type DuplicatePair = Wire["DuplicatePair"];
+export type LeakPlace = Wire["LeakPlace"];
+export type SchemaPolicy = Wire["AnalysisSettings"]["schema_policy"];
 export type Blame = NonNullable<Wire["RunRow"]["blame"]>;
 export type CancelOut = Wire["CancelOut"];
 export type ClientFrame = Wire["ClientFrame"];

@@ -25,6 +25,7 @@ export const TABS: readonly TasksetTab[] = [
   { path: "", text: "Tasks", n: ({ shown }) => count(shown.head?.task_count ?? 0), pins: true, View: chunk(() => import("./TasksTab")) },
   { path: "versions", text: "Versions", n: ({ set }) => count(set.head?.number ?? 0), View: chunk(() => import("./VersionsTab")) },
   { path: "imports", text: "Imports", View: chunk(() => import("../imports/Imports")) },
+  { path: "insight", text: "Insight", pins: true, View: chunk(() => import("../insight/Insight")) },
   { path: "jobs", text: "Jobs", View: chunk(() => import("./JobsTab")) },
   { path: "settings", text: "Settings", View: chunk(() => import("./SettingsTab")) },
 ];
