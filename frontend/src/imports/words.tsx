@@ -7,6 +7,7 @@ const STATES: Record<ImportOut["status"], readonly [StateKind, string]> = {
   new: ["pen", "to be mapped"],
   pulling: ["run", "pulling"],
   ready: ["pen", "to be mapped"],
+  pulling: ["run", "pulling"],
   checking: ["run", "checking"],
   checked: ["pen", "to be committed"],
   committing: ["run", "committing"],

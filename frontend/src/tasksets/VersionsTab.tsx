@@ -136,7 +136,7 @@ function Changes({ set, version }: { set: TasksetOut; version: VersionOut }) {
   const said = `+${count(version.created)} −${count(version.removed)} ~${count(version.updated)}`;
   if (version.parent_number === null) return <span className="text-text-2 tnum">{said}</span>;
   return (
-    <Link className="text-text-2 tnum" to={diffPath(set, version.parent_number, version.number)} aria-label={`Changes of v${version.number}: ${version.created} added, ${version.removed} removed, ${version.updated} changed`}>
+    <Link className="text-text-2 tnum" to={diffPath(set, version.parent_number, version.number)} aria-label={`${said}, changes of v${version.number}`}>
       {said}
     </Link>
   );

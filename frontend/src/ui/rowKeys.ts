@@ -42,8 +42,11 @@ function here(table: TableHandle | null): number | null {
   return row && table?.element?.contains(row) ? Number(row.dataset["index"]) : null;
 }
 
-/** A row out of view is drawn first: its link takes the focus in the next frame. */
-export function focusRow(table: TableHandle | null, index: number) {
+/** A row out of view is drawn first: then its link takes the focus in the next frame. */
+function focusRow(table: TableHandle | null, index: number) {
   table?.scrollTo(index);
-  requestAnimationFrame(() => table?.element?.querySelector<HTMLElement>(`[data-index="${index}"] .stretch`)?.focus({ preventScroll: true }));
+  const link = () => table?.element?.querySelector<HTMLElement>(`[data-index="${index}"] .stretch`);
+  const there = link();
+  if (there) there.focus({ preventScroll: true });
+  else requestAnimationFrame(() => link()?.focus({ preventScroll: true }));
 }
