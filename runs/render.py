@@ -46,7 +46,7 @@ def render_taskset_ref(job: Job | None) -> TasksetRef | None:
     version = job.version
     return TasksetRef(
         id=str(job.taskset_id), name=job.taskset.name, version_id=str(version.id) if version else None, version_number=version.number if version else None,
-        digest=version.digest if version else None,
+        digest=version.digest if version else None, task_count=version.task_count if version else None,
     )  # fmt: skip
 
 

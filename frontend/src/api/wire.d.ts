@@ -2719,6 +2719,12 @@ export interface components {
             id: string;
             /** Name */
             name: string;
+            /**
+             * Task Count
+             * @description Of that version; a job with fewer tasks ran a part of it.
+             * @default null
+             */
+            task_count: number | null;
             /** Version Id */
             version_id: string | null;
             /** Version Number */

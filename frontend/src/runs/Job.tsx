@@ -26,6 +26,7 @@ import { JobRuns } from "./JobRuns";
 import { JobState, JobTags } from "./JobTable";
 import { MatrixTable } from "./MatrixTable";
 import { Setup } from "./Setup";
+import { tasksOf } from "./words";
 
 export type JobTab = "matrix" | "runs" | "failures" | "setup";
 
@@ -149,7 +150,7 @@ function Facts({ job }: { job: JobOut }) {
       {set && (
         <Link className="plain" to={`/tasksets/${set.id}${set.version_number === null ? "" : `?v=${set.version_number}`}`}>
           <Icon name="taskset" /> {set.name}
-          {set.version_number !== null && `@${set.version_number}`}, {plural(job.task_count, "task")}
+          {set.version_number !== null && `@${set.version_number}`}, {tasksOf(job)}
         </Link>
       )}
       {job.agent_type && (

@@ -3,12 +3,13 @@ import type { JobOut } from "../api/types";
 import { Command } from "../ui/Copy";
 import { duration, plural } from "../ui/formats";
 import { Json } from "../ui/Json";
+import { tasksOf } from "./words";
 
 export function Setup({ job }: { job: JobOut }) {
   const facts: [string, string | null][] = [
     ["Taskset", job.taskset && `${job.taskset.name}${job.taskset.version_number === null ? "" : `@${job.taskset.version_number}`}`],
     ["Version digest", job.taskset?.digest ?? null],
-    ["Tasks", plural(job.task_count, "task")],
+    ["Tasks", tasksOf(job)],
     ["Group", plural(job.group, "repeat")],
     ["Agent", job.agent_type],
     ["Model", job.model],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RunRow } from "../api/types";
 import { difference } from "../ui/Progress";
 import { matrixRows, tally } from "./tally";
-import { cellOf, rewardCell, runState } from "./words";
+import { cellOf, rewardCell, runState, tasksOf } from "./words";
 
 let made = 0;
 export const run = (change: Partial<RunRow> = {}): RunRow => ({
@@ -92,5 +92,15 @@ describe("the mark of a run", () => {
 
   it("names a run that was graded although it ended in an error", () => {
     expect(runState(run({ state: "error", counted: "graded", reward: 1 })).word).toBe("graded after an error");
+  });
+});
+
+describe("the tasks of a job", () => {
+  const job = (task_count: number, whole: number | null) => ({ task_count, taskset: whole === null ? null : { id: "1", name: "t", version_id: "2", version_number: 1, digest: null, task_count: whole } });
+
+  it("are some of a version's, when not all were run", () => {
+    expect(tasksOf(job(2, 10))).toBe("2 of 10 tasks");
+    expect(tasksOf(job(10, 10))).toBe("10 tasks");
+    expect(tasksOf(job(1, null))).toBe("1 task");
   });
 });

@@ -1,5 +1,6 @@
 /** What a run, job or version is called and looks like. Pure; the one place that knows the states. */
 import type { Blame, EnvironmentVersionOut, JobOut, RunRow } from "../api/types";
+import { count, plural } from "../ui/formats";
 import type { StateKind } from "../ui/State";
 
 interface Said {
@@ -61,4 +62,10 @@ export function shadeOf(fill: number): string {
   if (fill < 0.375) return "--r25";
   if (fill < 0.625) return "--r50";
   return fill < 1 ? "--r75" : "--r100";
+}
+
+/** `2 of 10 tasks` for a job that ran a part of its version. */
+export function tasksOf(job: Pick<JobOut, "task_count" | "taskset">): string {
+  const whole = job.taskset?.task_count ?? 0;
+  return job.task_count < whole ? `${count(job.task_count)} of ${plural(whole, "task")}` : plural(job.task_count, "task");
 }

@@ -1,6 +1,8 @@
 /** Head of a taskset's pages: the version looked at, the facts that pin it, and what can be done with the whole set. */
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "react-router";
-import { tagsQuery } from "../api/queries";
+import { ApiError } from "../api/client";
+import { environmentQuery, tagsQuery } from "../api/queries";
 import type { TasksetOut, VersionOut } from "../api/types";
 import { Digest, Id } from "../ui/Copy";
 import { count } from "../ui/formats";
@@ -81,6 +83,18 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
   );
 }
 
+/** A name that tasks use, and whether there is an environment to run them in. */
+function EnvironmentFact({ name }: { name: string }) {
+  const found = useQuery(environmentQuery(name));
+  const missing = found.error instanceof ApiError && found.error.status === 404;
+  const word = found.data?.ready ? "deployed" : found.data ? "not ready" : missing ? "missing" : "";
+  return (
+    <Link className="plain" to={missing ? "/environments" : `/environments/${encodeURIComponent(name)}`}>
+      <Icon name="environment" /> {name} <span className={word === "deployed" ? "text-text-3" : "text-bad"}>{word}</span>
+    </Link>
+  );
+}
+
 function Facts({ set, version }: { set: TasksetOut; version: VersionOut | null }) {
   return (
     <>
@@ -88,9 +102,7 @@ function Facts({ set, version }: { set: TasksetOut; version: VersionOut | null }
         <Icon name="taskset" /> {version ? count(version.task_count) : 0} tasks
       </span>
       {set.environments.map((name) => (
-        <Link key={name} className="plain" to={`/environments/${encodeURIComponent(name)}`}>
-          <Icon name="environment" /> {name}
-        </Link>
+        <EnvironmentFact key={name} name={name} />
       ))}
       {version && (
         <>

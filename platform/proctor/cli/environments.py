@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from proctor.client import Client
     from proctor.wire.environments import EnvironmentVersionOut
 
-app = typer.Typer(help="Environments: list, deploy, logs.", no_args_is_help=True)
+app = typer.Typer(help="Environments: list, deploy, logs, secrets.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The environment's name.")]
 OVER = ("ready", "failed", "stored")
 POLL_S = 0.5
@@ -102,10 +103,10 @@ def _follow(client: Client, name: str, number: int) -> EnvironmentVersionOut:
 
     shown = 0
     while True:
-        version = client.send(calls.get_environment_version(name, number))
-        text = version.log or ""
+        version = client.send(calls.get_environment_version(name, number))  # before its log: no line can come after the last look
+        text = client.send(calls.get_build_log(name, number))
         if len(text) > shown:
-            typer.echo(text[shown:].rstrip("\n"), err=True)
+            typer.echo(text[shown:].decode(errors="replace").rstrip("\n"), err=True)
             shown = len(text)
         if version.status in OVER:
             if version.error:
@@ -128,8 +129,42 @@ def logs(
         found = client.send(calls.get_environment(name))
         number = version or (found.latest.number if found.latest else 0)
         shown = _follow(client, name, number) if follow else client.send(calls.get_environment_version(name, number))
+        log = client.send(calls.get_build_log(name, number))
     if as_json:
         answer(shown)
     elif not follow:
-        typer.echo(shown.log or "")
+        typer.echo(log.decode(errors="replace").rstrip("\n"))
         note(f"{name} version {shown.number}: {shown.status}" + (f", {shown.error}" if shown.error else ""))
+
+
+@app.command()
+def secrets(
+    name: Name,
+    pairs: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE. Repeatable. Shells keep a history: see --set-stdin.")] = None,
+    from_stdin: Annotated[str | None, typer.Option("--set-stdin", help="A name; its value is read from standard input.")] = None,
+    delete: Annotated[list[str] | None, typer.Option("--delete", help="A name. Repeatable.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Variables that every sandbox of the environment gets: kept encrypted, listed by name, never shown."""
+    from proctor.client import Client, calls
+
+    values = _values(pairs or [])
+    if from_stdin is not None:
+        values[from_stdin] = sys.stdin.readline().rstrip("\n")
+    with Client() as client:
+        if values:
+            client.send(calls.set_variables(name, values))
+        for one in delete or []:
+            client.send(calls.delete_variable(name, one))
+        found = client.send(calls.list_variables(name)).items
+    if as_json:
+        answer(found)
+        return
+    table(("name", "set", "by"), [(one.name, short_time(one.updated_at), one.updated_by) for one in found], "No variables.")
+
+
+def _values(pairs: list[str]) -> dict[str, str]:
+    parts = [pair.partition("=") for pair in pairs]
+    if any(not mark or not name for name, mark, _value in parts):
+        raise typer.BadParameter("must be NAME=VALUE", param_hint="--set")
+    return {name: value for name, _mark, value in parts}

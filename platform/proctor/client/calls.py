@@ -18,7 +18,7 @@ from proctor.client.request import Call, Reply
 from proctor.errors import BadReply
 from proctor.wire.accounts import Me
 from proctor.wire.base import Page
-from proctor.wire.environments import EnvironmentOut, EnvironmentVersionOut
+from proctor.wire.environments import EnvironmentOut, EnvironmentVersionOut, VariableOut
 from proctor.wire.jobs import AgentIn, CancelOut, JobIn, JobOut, JobPlanOut, RunOut, RunRow, Steps
 from proctor.wire.tasksets import TasksetOut, UploadMode, UploadOut, VersionOut
 from proctor.wire.versions import DiffPage, TagOut
@@ -132,8 +132,29 @@ def get_environment(ref: str) -> Call[EnvironmentOut]:
 
 
 def get_environment_version(ref: str, number: int) -> Call[EnvironmentVersionOut]:
-    """With its build log."""
+    """With the end of its build log."""
     return _get(f"/api/environments/{_part(ref)}/versions/{number}", EnvironmentVersionOut)
+
+
+def get_build_log(ref: str, number: int) -> Call[bytes]:
+    """The whole log, as text."""
+    return Call("GET", f"/api/environments/{_part(ref)}/versions/{number}/log", lambda reply: reply.body)
+
+
+def list_variables(ref: str) -> Call[Page[VariableOut]]:
+    """Names; values are never shown."""
+    return _get(f"/api/environments/{_part(ref)}/variables", Page[VariableOut])
+
+
+def set_variables(ref: str, values: Mapping[str, str]) -> Call[Page[VariableOut]]:
+    """Adds and replaces."""
+    body = msgspec.json.encode({"values": dict(values)})
+    return Call("PUT", f"/api/environments/{_part(ref)}/variables", _read(Page[VariableOut]), body=body)
+
+
+def delete_variable(ref: str, name: str) -> Call[None]:
+    """Takes one away."""
+    return Call("DELETE", f"/api/environments/{_part(ref)}/variables/{_part(name)}", _nothing)
 
 
 def deploy_context(name: str, archive: Iterable[bytes] | bytes) -> Call[EnvironmentOut]:

@@ -81,6 +81,7 @@ class TasksetRef(WireOut):
     version_id: str | None
     version_number: int | None
     digest: str | None
+    task_count: int | None = Field(default=None, description="Of that version; a job with fewer tasks ran a part of it.")
 
 
 class FailureGroup(WireOut):
