@@ -19,6 +19,7 @@ import type {
   TagOut,
   TaskHistoryRow,
   TaskOut,
+  TaskResult,
   TaskRow,
   TasksetOut,
   VersionOut,
@@ -77,6 +78,9 @@ export const draftQuery = (ref: string, filter: { slug?: string; limit?: number 
 export const tasksQuery = (ref: string, filter: Filter) => pages<TaskRow>(["tasksets", "tasks", ref], `/api/tasksets/${part(ref)}/tasks`, { limit: 200, ...filter });
 export const taskQuery = (ref: string, slug: string) =>
   queryOptions({ queryKey: ["tasksets", "task", ref, slug], queryFn: () => api<TaskOut>(`/api/tasksets/${part(ref)}/tasks/${part(slug)}`) });
+
+/** Runs of one task in all jobs on its set, newest first. */
+export const resultsQuery = (ref: string, slug: string) => pages<TaskResult>(["tasksets", "results", ref, slug], `/api/tasksets/${part(ref)}/results`, { slug, limit: 200 });
 
 export const jobsQuery = (filter: Filter = {}) => pages<JobOut>(["jobs", "list"], "/api/jobs", filter);
 export const jobQuery = (id: string) => queryOptions({ queryKey: ["jobs", "one", id], queryFn: () => api<JobOut>(`/api/jobs/${id}`) });

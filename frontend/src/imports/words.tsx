@@ -5,7 +5,6 @@ import type { StateKind } from "../ui/State";
 
 const STATES: Record<ImportOut["status"], readonly [StateKind, string]> = {
   new: ["pen", "to be mapped"],
-  pulling: ["run", "pulling"],
   ready: ["pen", "to be mapped"],
   pulling: ["run", "pulling"],
   checking: ["run", "checking"],

@@ -8,6 +8,8 @@ import { api, ApiError } from "../api/client";
 import { modelsQuery, tasksetQuery, tasksetsQuery, tasksQuery } from "../api/queries";
 import type { JobIn, JobOut, Page, PlanOut, Problem, TaskRow } from "../api/types";
 import { Command } from "../ui/Copy";
+import type { Question } from "../tasksets/table/question";
+import { isNarrowed, pairs, questionInWords, readQuestion } from "../tasksets/table/question";
 import { count, plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
 import { shownKeys, useKeys } from "../ui/keys";
@@ -36,13 +38,14 @@ export default function StartJob() {
   const { state } = useLocation();
   const navigate = useNavigate();
   const reference = params.get("taskset") ?? "";
-  const q = params.get("q") ?? "";
+  const question = useMemo(() => readQuestion(params), [params]);
+  const narrowed = isNarrowed(question);
   const given = (state as { slugs?: string[] } | null)?.slugs;
   const slugs = useMemo(() => given ?? params.getAll("slug"), [given, params]);
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
-  const matching = useMatching(reference, q);
-  const only = slugs.length > 0 ? slugs : q ? (matching.data ?? null) : undefined;
+  const matching = useMatching(reference, question);
+  const only = slugs.length > 0 ? slugs : narrowed ? (matching.data ?? null) : undefined;
   const column = useAnswerColumn(reference);
   const job = useMemo(() => jobOf({ ...draft, column: draft.column || column }, reference, only ?? undefined), [draft, column, reference, only]);
   const ready = reference !== "" && only !== null && job.error === null;
@@ -78,7 +81,7 @@ export default function StartJob() {
         }}
       >
         <Section title="Tasks" problems={at("taskset")}>
-          <TasksField reference={reference} q={q} slugs={slugs} matching={only?.length} onPick={(name) => setParams(name ? { taskset: name } : {})} />
+          <TasksField reference={reference} question={question} slugs={slugs} matching={only?.length} onPick={(name) => setParams(name ? { taskset: name } : {})} />
         </Section>
         <Section title="Agent" problems={at("agent")}>
           <Segments label="Agent type" options={AGENTS} value={draft.agent} onChange={(agent) => change({ agent })} />
@@ -130,16 +133,18 @@ function useSettled<T>(value: T, ms: number): T {
   return settled;
 }
 
-/** All slugs that match a search, read page by page. */
-function useMatching(reference: string, q: string) {
+/** All slugs that match a search and filters, read page by page. */
+function useMatching(reference: string, question: Question) {
+  const asked = pairs({ ...question, sorts: [] });
   return useQuery({
-    queryKey: ["tasksets", "slugs", reference, q],
-    enabled: q !== "" && reference !== "",
+    queryKey: ["tasksets", "slugs", reference, asked],
+    enabled: isNarrowed(question) && reference !== "",
     queryFn: async ({ signal }) => {
       const found: string[] = [];
       let cursor: string | null = null;
       do {
-        const page: Page<TaskRow> = await api(`/api/tasksets/${encodeURIComponent(reference)}/tasks`, { query: { q, limit: 1000, cursor }, signal });
+        const query = new URLSearchParams([...asked, ["limit", "1000"], ...(cursor ? [["cursor", cursor]] : [])]).toString();
+        const page: Page<TaskRow> = await api(`/api/tasksets/${encodeURIComponent(reference)}/tasks?${query}`, { signal });
         found.push(...page.items.map((task) => task.slug));
         cursor = page.next_cursor;
       } while (cursor);
@@ -186,10 +191,11 @@ function FieldErrors({ problems }: { problems: Problem[] }) {
 
 const FieldError = ({ children }: { children: ReactNode }) => <p className="text-12 text-bad [overflow-wrap:anywhere]">{children}</p>;
 
-function TasksField({ reference, q, slugs, matching, onPick }: { reference: string; q: string; slugs: string[]; matching: number | undefined; onPick: (name: string) => void }) {
+function TasksField({ reference, question, slugs, matching, onPick }: { reference: string; question: Question; slugs: string[]; matching: number | undefined; onPick: (name: string) => void }) {
   const set = useQuery({ ...tasksetQuery(reference), enabled: reference !== "" });
   const sets = useRows(tasksetsQuery({ limit: 200 }));
   const head = set.data?.head;
+  const narrowed = isNarrowed(question);
   const names = sets.rows.map((each) => each.name);
   const name = reference.split("@")[0] ?? "";
   return (
@@ -210,8 +216,8 @@ function TasksField({ reference, q, slugs, matching, onPick }: { reference: stri
       {head && (
         <p className="flex flex-wrap items-center gap-2 text-text-2" data-testid="which-tasks">
           <span className="tag acc">v{head.number}</span>
-          {slugs.length > 0 ? `${plural(slugs.length, "selected task")} of ${count(head.task_count)}` : q ? `${matching === undefined ? "…" : count(matching)} of ${count(head.task_count)} tasks match “${q}”` : `All ${plural(head.task_count, "task")}`}
-          {(slugs.length > 0 || q) && (
+          {slugs.length > 0 ? `${plural(slugs.length, "selected task")} of ${count(head.task_count)}` : narrowed ? `${matching === undefined ? "…" : count(matching)} of ${count(head.task_count)} tasks match ${questionInWords(question)}` : `All ${plural(head.task_count, "task")}`}
+          {(slugs.length > 0 || narrowed) && (
             <button type="button" className="btn ghost" onClick={() => onPick(reference)}>
               Take all instead
             </button>

@@ -1,151 +1,205 @@
-/** The tasks of one version: virtual rows, text search on the server, choosing tasks for a job. The choice survives search and paging. */
-import { useCallback, useState } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
-import { tasksQuery } from "../api/queries";
+/** The tasks of one version as a table of any length: search, filters, order and columns; what is chosen survives all of them.
+ * Everything but the choice stands in the address. */
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { useNavigate, useSearchParams } from "react-router";
+import { draftQuery } from "../api/queries";
 import type { TaskRow, TasksetOut } from "../api/types";
-import { count, plural } from "../ui/formats";
-import { Icon } from "../ui/Icon";
-import { PART, useKeys } from "../ui/keys";
+import type { GridColumn, GridHandle } from "../ui/GridTable";
+import { GridTable } from "../ui/GridTable";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
-import { Search } from "../ui/Search";
-import { useRows } from "../ui/useRows";
-import type { Column } from "../ui/VirtualTable";
-import { VirtualTable } from "../ui/VirtualTable";
-import { promptOf } from "./prompt";
+import { useMedia } from "../ui/useMedia";
+import { taskPath } from "./paths";
+import { Chips } from "./table/Chips";
+import { firstColumns, gridColumns, knownColumns } from "./table/columns";
+import { FacetPanel } from "./table/FacetPanel";
+import { facetsQuery } from "./table/Facets";
+import type { Cursor } from "./table/keys";
+import { useTableKeys } from "./table/keys";
+import { useLayout } from "./table/layout";
+import { marksOf } from "./table/marks";
+import { Peek } from "./table/Peek";
+import type { Question } from "./table/question";
+import { isNarrowed, pairs, readQuestion, sortedBy, writeQuestion } from "./table/question";
+import { choose, isChosen, NOTHING, sizeOf } from "./table/selection";
+import type { Selection } from "./table/selection";
+import { Toolbar } from "./table/Toolbar";
+import { useBlocks } from "./table/useBlocks";
 
-export function TaskTable({ set, pinned, onUpload }: { set: TasksetOut; pinned: boolean; onUpload: () => void }) {
+const CARD = 64;
+
+interface Props {
+  set: TasksetOut;
+  pinned: boolean;
+  onUpload: () => void;
+}
+
+export function TaskTable({ set, pinned, onUpload }: Props) {
   const [params, setParams] = useSearchParams();
   const navigate = useNavigate();
-  const q = params.get("q") ?? "";
-  const ref = set.head ? `${set.name}@${set.head.number}` : set.id;
-  const tasks = useRows(tasksQuery(pinned ? ref : set.id, { q }));
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const search = (text: string) => {
-    const next = new URLSearchParams(params);
-    if (text) next.set("q", text);
-    else next.delete("q");
-    setParams(next, { replace: true });
+  const reference = set.head ? `${set.id}@${set.head.number}` : set.id;
+  const version = pinned ? set.head?.number : undefined;
+  const question = useMemo(() => readQuestion(params), [params]);
+  const query = useMemo(() => new URLSearchParams(pairs(question)).toString(), [question]);
+  const ask = useCallback((next: Question) => setParams((before) => writeQuestion(before, next), { replace: true }), [setParams]);
+  const blocks = useBlocks(reference, query);
+  const facets = useQuery({ ...facetsQuery(reference, question), enabled: blocks.total !== null }).data;
+  const draft = useQuery({ ...draftQuery(set.id), enabled: !pinned }).data;
+  const marks = useMemo(() => marksOf(draft), [draft]);
+  const { layout, change: changeLayout } = useLayout(set.id);
+  const [selection, select] = useState<Selection>(NOTHING);
+  const [panel, setPanel] = useState<boolean | null>(null);
+  const [peeking, setPeeking] = useState(false);
+  const [sorting, setSorting] = useState(false);
+  const [cursor, setCursor] = useState<Cursor>({ current: null, anchor: null });
+  const grid = useRef<GridHandle>(null);
+  const isWide = useMedia("(min-width: 1181px)");
+  const isPhone = useMedia("(max-width: 760px)");
+  const showsPanel = panel ?? isWide;
+  const total = blocks.total ?? set.head?.task_count ?? 0;
+
+  const firstRows = useMemo(() => (blocks.total === null ? [] : blocks.loaded()), [blocks.total]); // eslint-disable-line react-hooks/exhaustive-deps -- the first answer says enough
+  const known = useMemo(() => knownColumns(facets, firstRows), [facets, firstRows]);
+  const standard = useMemo(() => firstColumns(set, firstRows), [set, firstRows]);
+  const shown = layout.columns ?? standard;
+  const columns = useMemo(
+    () => gridColumns({ set, version, shown, known, rows: firstRows, facets, layout, marks }),
+    [set, version, shown, known, firstRows, facets, layout, marks],
+  );
+  const chosen = useCallback((row: TaskRow) => isChosen(selection, row.slug, query), [selection, query]);
+  const loaded = blocks.loaded();
+  const allLoaded = loaded.length > 0 && loaded.every(chosen);
+  const chooseLoaded = (on = true) => select((before) => choose(before, blocks.loaded().map((row) => row.slug), on));
+  const withBox = useMemo(
+    () => [boxColumn(chosen, (slugs, on) => select((before) => choose(before, slugs, on)), allLoaded, () => chooseLoaded(!allLoaded)), ...columns],
+    [columns, chosen, allLoaded], // eslint-disable-line react-hooks/exhaustive-deps -- what is loaded is asked for at the click
+  );
+  const slugsBetween = (from: number, to: number) =>
+    Array.from({ length: Math.abs(to - from) + 1 }, (_, offset) => blocks.rowAt(Math.min(from, to) + offset)?.slug).filter((slug) => slug !== undefined);
+  const current = cursor.current !== null && cursor.current < total ? cursor.current : null;
+  const currentRow = current === null ? undefined : blocks.rowAt(current);
+
+  const start = (on: Selection) => {
+    const asked = new URLSearchParams({ taskset: set.head ? `${set.name}@${set.head.number}` : set.name });
+    if (on.kind === "all") for (const [key, value] of pairs({ ...on.question, sorts: [] })) asked.append(key, value);
+    const slugs = on.kind === "some" ? [...on.slugs] : [];
+    if (slugs.length <= 50) slugs.forEach((slug) => asked.append("slug", slug));
+    void navigate(`/jobs/new?${asked.toString()}`, slugs.length > 50 ? { state: { slugs } } : {});
   };
-  const choose = useCallback((slugs: string[], on: boolean) => {
-    setChosen((before) => {
-      const next = new Set(before);
-      for (const slug of slugs) {
-        if (on) next.add(slug);
-        else next.delete(slug);
-      }
-      return next;
-    });
-  }, []);
-  const start = (only: "chosen" | "match") => {
-    const query = new URLSearchParams({ taskset: ref });
-    if (only === "match") query.set("q", q);
-    const slugs = [...chosen];
-    if (only === "chosen" && slugs.length <= 50) slugs.forEach((slug) => query.append("slug", slug));
-    void navigate(`/jobs/new?${query.toString()}`, only === "chosen" && slugs.length > 50 ? { state: { slugs } } : {});
+  const showFilters = () => {
+    setPanel(!showsPanel);
+    if (!showsPanel) requestAnimationFrame(() => document.querySelector<HTMLElement>(".facets input, .facets summary")?.focus());
   };
-  useKeys("Tasks", chosen.size ? [{ keys: "n", what: `New job on ${plural(chosen.size, "chosen task")}`, run: () => start("chosen") }] : [], PART);
-  const total = q ? tasks.total : (set.head?.task_count ?? 0);
+  useTableKeys(
+    {
+      cursor: { ...cursor, current },
+      setCursor,
+      grid,
+      count: total,
+      choose: (from, to, toggle) => {
+        const slugs = slugsBetween(from, to);
+        select((before) => choose(before, slugs, !(toggle && slugs.every((slug) => isChosen(before, slug, query)))));
+      },
+      open: (index) => {
+        const row = blocks.rowAt(index);
+        if (row) window.open(taskPath(set, row.slug, version), "_blank", "noopener");
+      },
+      peek: () => setPeeking((before) => !before),
+      chooseLoaded,
+      filters: showFilters,
+      sorts: () => setSorting(true),
+    },
+    [
+      ...(sizeOf(selection) ? [{ keys: "n", what: "New job on the chosen tasks", run: () => start(selection) }] : []),
+      ...(peeking ? [{ keys: "Escape", what: "Close the peek", run: () => setPeeking(false) }] : []),
+    ],
+  );
+  const sortOf = useCallback(
+    (column: string) => {
+      const place = question.sorts.findIndex((sort) => sort.column === column);
+      return place < 0 ? undefined : { descending: question.sorts[place]?.descending ?? false, place: question.sorts.length > 1 ? place + 1 : 0 };
+    },
+    [question],
+  );
+
   return (
     <>
-      <div className="flex flex-wrap items-center gap-3 border-b border-line px-6 py-2 max-md:px-4">
-        <Search label="Search slugs and arguments" value={q} onChange={search} />
-        <span className="text-12 text-text-2 tnum" aria-live="polite">
-          {total === null ? "" : q ? `${count(total)} of ${count(set.head?.task_count ?? 0)} tasks match` : plural(total, "task")}
-        </span>
-        <span className="grow" />
-        {chosen.size > 0 && (
-          <>
-            <span className="tag acc tnum">{count(chosen.size)} selected</span>
-            <button type="button" className="btn ghost" onClick={() => setChosen(new Set())}>
-              Clear
-            </button>
-            <button type="button" className="btn" onClick={() => start("chosen")}>
-              <Icon name="play" /> New job on {plural(chosen.size, "task")}
-            </button>
-          </>
+      <Toolbar
+        set={set}
+        pinned={pinned}
+        question={question}
+        query={query}
+        onAsk={ask}
+        total={blocks.total}
+        stale={blocks.isStale}
+        selection={selection}
+        onSelect={select}
+        loaded={blocks.loaded}
+        marks={marks}
+        known={known}
+        shown={shown.filter((id) => known.some((column) => column.id === id))}
+        onShown={(next) => changeLayout(next ? { ...layout, columns: next } : {})}
+        sorting={sorting}
+        onSorting={setSorting}
+        showsPanel={showsPanel}
+        onPanel={() => setPanel(!showsPanel)}
+        onStart={start}
+      />
+      <Chips question={question} onChange={ask} />
+      {blocks.error && blocks.total !== null && <Failed what="Could not load these tasks" error={blocks.error} retry={blocks.retry} />}
+      <div className="table-and-sides">
+        {showsPanel && set.head && <FacetPanel asDrawer={!isWide} reference={reference} question={question} onChange={ask} onClose={() => setPanel(false)} />}
+        {blocks.error && blocks.total === null ? (
+          <Failed what="Could not load the tasks" error={blocks.error} retry={blocks.retry} />
+        ) : blocks.loading ? (
+          <div className="min-w-0 grow"><Skeleton /></div>
+        ) : (
+          <GridTable
+            ref={grid}
+            label="Tasks"
+            count={total}
+            rowAt={blocks.rowAt}
+            keyOf={(row) => row.slug}
+            columns={withBox}
+            rowHeight={isPhone ? CARD : rowHeight()}
+            current={current}
+            isSelected={chosen}
+            markOf={(row) => marks.get(row.slug)?.sign}
+            sortOf={sortOf}
+            onSort={(column, alsoOthers) => ask(sortedBy(question, column, alsoOthers))}
+            onResize={(column, width, done) => changeLayout({ ...layout, widths: { ...layout.widths, [column]: width } }, done)}
+            onRange={blocks.see}
+            onCurrent={(index) => setCursor({ current: index, anchor: null })}
+            busy={blocks.isStale}
+            empty={<Nothing set={set} question={question} onAsk={ask} onUpload={onUpload} />}
+          />
         )}
-        {chosen.size === 0 && q && (total ?? 1) > 0 && (
-          <button type="button" className="btn" onClick={() => start("match")}>
-            <Icon name="play" /> New job on those that match
-          </button>
-        )}
+        {peeking && currentRow && <Peek set={set} reference={reference} slug={currentRow.slug} version={version} onClose={() => setPeeking(false)} />}
       </div>
-      {tasks.error ? (
-        <Failed what="Could not load the tasks" error={tasks.error} retry={tasks.retry} />
-      ) : tasks.loading ? (
-        <Skeleton />
-      ) : (
-        <VirtualTable
-          label="Tasks"
-          rows={tasks.rows}
-          columns={columnsOf(set, tasks.rows, chosen, choose, pinned)}
-          keyOf={(task) => task.slug}
-          total={total}
-          selected={(task) => chosen.has(task.slug)}
-          more={tasks.more}
-          loadingMore={tasks.loadingMore}
-          minWidth={820}
-          empty={
-            q ? (
-              <Empty title={`No task has “${q}” in its slug or arguments`} action={<button type="button" className="btn" onClick={() => search("")}>Clear search</button>} />
-            ) : (
-              <Empty title="No tasks yet" action={<button type="button" className="btn" onClick={onUpload}>Upload tasks</button>} command={`hud sync tasks ${set.name} tasks.py`}>
-                Upload CSV, JSON, JSONL, Parquet or a zip of task folders, or sync from your code.
-              </Empty>
-            )
-          }
-        />
-      )}
     </>
   );
 }
 
-function columnsOf(set: TasksetOut, rows: TaskRow[], chosen: ReadonlySet<string>, choose: (slugs: string[], on: boolean) => void, pinned: boolean): Column<TaskRow>[] {
-  const all = rows.length > 0 && rows.every((row) => chosen.has(row.slug));
-  const query = pinned && set.head ? `?v=${set.head.number}` : "";
-  const manyEnvs = new Set(rows.map((row) => row.env)).size > 1;
-  return [
-    {
-      name: <input type="checkbox" aria-label={`Select the ${count(rows.length)} loaded tasks`} checked={all} onChange={(event) => choose(rows.map((row) => row.slug), event.target.checked)} />,
-      width: 52,
-      cell: (row) => <input type="checkbox" aria-label={`Select ${row.slug}`} checked={chosen.has(row.slug)} onChange={(event) => choose([row.slug], event.target.checked)} />,
-    },
-    {
-      name: "Slug",
-      width: 180,
-      className: "on-phone",
-      cell: (row) => (
-        <Link className="stretch mono" to={`/tasksets/${set.id}/tasks/${encodeURIComponent(row.slug)}${query}`}>
-          {row.slug}
-        </Link>
-      ),
-    },
-    { name: "Arguments", className: "on-phone wide", cell: (row) => <span className="block truncate text-text-2">{promptOf(row.args_preview)}</span> },
-    ...columnNames(rows).map(
-      (name): Column<TaskRow> => ({ name, width: 120, cell: (row) => <span className="text-text-2">{columnValue(row.columns, name)}</span> }),
-    ),
-    { name: "Template", width: 140, cell: (row) => <code className="text-text-2">{row.task_id}</code> },
-    ...(manyEnvs ? [{ name: "Environment", width: 150, cell: (row: TaskRow) => <span className="text-text-2">{row.env}</span> }] : []),
-  ];
-}
+const rowHeight = () => Number.parseInt(getComputedStyle(document.documentElement).getPropertyValue("--row"), 10);
 
-/** The first three short columns that the loaded tasks have; long ones stay on the task's own page. */
-function columnNames(rows: TaskRow[]): string[] {
-  const names = new Map<string, number>();
-  for (const row of rows.slice(0, 50)) for (const [name, value] of Object.entries(parsed(row.columns))) names.set(name, Math.max(names.get(name) ?? 0, String(value).length));
-  return [...names].filter(([, longest]) => longest <= 24).map(([name]) => name).slice(0, 3);
-}
+const boxColumn = (chosen: (row: TaskRow) => boolean, onChoose: (slugs: string[], on: boolean) => void, all: boolean, onAll: () => void): GridColumn<TaskRow> => ({
+  id: "box",
+  name: "Chosen",
+  header: <input type="checkbox" aria-label="Choose the loaded tasks" checked={all} onChange={onAll} />,
+  width: 54,
+  className: "box",
+  fixed: true,
+  cell: (row: TaskRow) => <input type="checkbox" aria-label={`Choose ${row.slug}`} checked={chosen(row)} onChange={(event) => onChoose([row.slug], event.target.checked)} />,
+});
 
-function columnValue(columns: string | null, name: string): string {
-  const value = parsed(columns)[name];
-  return value === undefined || value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-function parsed(text: string | null): Record<string, unknown> {
-  if (!text) return {};
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return {};
+function Nothing({ set, question, onAsk, onUpload }: { set: TasksetOut; question: Question; onAsk: (question: Question) => void; onUpload: () => void }) {
+  if (isNarrowed(question)) {
+    const clear = () => onAsk({ ...question, q: "", filters: new Map() });
+    return <Empty title={question.q && !question.filters.size ? `No task has “${question.q}” in its slug or content` : "No task matches these filters"} action={<button type="button" className="btn" onClick={clear}>Clear filters</button>} />;
   }
+  return (
+    <Empty title="No tasks yet" action={<button type="button" className="btn" onClick={onUpload}>Upload tasks</button>} command={`hud sync tasks ${set.name} tasks.py`}>
+      Upload CSV, JSON, JSONL, Parquet or a zip of task folders, or sync from your code.
+    </Empty>
+  );
 }

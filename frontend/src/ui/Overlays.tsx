@@ -83,9 +83,20 @@ export interface MenuItem {
 }
 
 /** Items; `null` draws a line. */
-export function Menu({ button, label, items, head }: { button: ReactNode; label: string; items: (MenuItem | null)[]; head?: ReactNode }) {
+interface MenuProps {
+  button: ReactNode;
+  label: string;
+  items: (MenuItem | null)[];
+  head?: ReactNode;
+  /** For a menu that a key opens too. */
+  open?: boolean;
+  onOpen?: (open: boolean) => void;
+}
+
+export function Menu({ button, label, items, head, open, onOpen }: MenuProps) {
+  const held = open === undefined ? {} : { open, ...(onOpen && { onOpenChange: onOpen }) };
   return (
-    <DropdownMenu.Root>
+    <DropdownMenu.Root {...held}>
       <DropdownMenu.Trigger asChild>{button}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="pop" align="end" sideOffset={6} collisionPadding={12} aria-label={label}>

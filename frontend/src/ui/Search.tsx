@@ -2,7 +2,16 @@
 import { useEffect, useRef, useState } from "react";
 import { Icon } from "./Icon";
 
-export function Search({ label, value, onChange, width = 280 }: { label: string; value: string; onChange: (value: string) => void; width?: number | string }) {
+interface Props {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  width?: number | string;
+  /** Of the page, so that `/` goes here. */
+  page?: boolean;
+}
+
+export function Search({ label, value, onChange, width = 280, page = true }: Props) {
   const [text, setText] = useState(value);
   const [given, setGiven] = useState(value);
   const tell = useRef(onChange);
@@ -22,7 +31,7 @@ export function Search({ label, value, onChange, width = 280 }: { label: string;
     <div className="field" style={{ width, maxWidth: "100%" }}>
       <Icon name="search" small />
       <input
-        data-page-search
+        data-page-search={page || undefined}
         type="search"
         aria-label={label}
         placeholder={label}
@@ -34,7 +43,7 @@ export function Search({ label, value, onChange, width = 280 }: { label: string;
           else event.currentTarget.blur();
         }}
       />
-      <kbd aria-hidden="true">/</kbd>
+      {page && <kbd aria-hidden="true">/</kbd>}
     </div>
   );
 }

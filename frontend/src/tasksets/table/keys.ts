@@ -1,0 +1,72 @@
+/** The keyboard of the table: where the current row is, and what the keys do with it. */
+import type { RefObject } from "react";
+import type { GridHandle } from "../../ui/GridTable";
+import type { KeyBinding } from "../../ui/keys";
+import { PART, useKeys } from "../../ui/keys";
+
+export interface Cursor {
+  current: number | null;
+  /** Where a range began. */
+  anchor: number | null;
+}
+
+interface Table {
+  cursor: Cursor;
+  setCursor: (cursor: Cursor) => void;
+  grid: RefObject<GridHandle | null>;
+  count: number;
+  /** Chooses the rows between two places; with `toggle` takes them out when all are chosen. */
+  choose: (from: number, to: number, toggle: boolean) => void;
+  open: (index: number) => void;
+  peek: () => void;
+  chooseLoaded: () => void;
+  filters: () => void;
+  sorts: () => void;
+}
+
+export function useTableKeys(table: Table, more: KeyBinding[]) {
+  const { cursor, setCursor, grid, count } = table;
+  const at = cursor.current;
+  const within = (index: number) => Math.max(0, Math.min(count - 1, index));
+  const go = (to: number) => {
+    if (count === 0) return;
+    setCursor({ current: within(to), anchor: null });
+    grid.current?.show(within(to));
+  };
+  const range = (to: number) => {
+    if (at === null) return go(0);
+    const from = cursor.anchor ?? at;
+    table.choose(from, within(to), false);
+    setCursor({ current: within(to), anchor: from });
+    grid.current?.show(within(to));
+  };
+  const step = (by: number) => (event: KeyboardEvent) => (event.shiftKey ? range((at ?? -1) + by) : go(at === null ? 0 : at + by));
+  const page = (by: number) => () => go((at ?? 0) + by * (grid.current?.rowsInView() ?? 1));
+  const toggle = () => {
+    if (at === null) return;
+    table.choose(at, at, true);
+    setCursor({ current: at, anchor: at });
+  };
+  useKeys(
+    "Tasks",
+    [
+      { keys: "j", what: "Next task", run: step(1) },
+      { keys: "k", what: "Task before", run: step(-1) },
+      { keys: "ArrowDown", what: "Next task; with Shift chooses on the way", run: step(1) },
+      { keys: "ArrowUp", what: "Task before; with Shift chooses on the way", run: step(-1) },
+      { keys: "PageDown", what: "A page on", run: page(1) },
+      { keys: "PageUp", what: "A page back", run: page(-1) },
+      { keys: "Home", what: "First task", run: () => go(0) },
+      { keys: "End", what: "Last task", run: () => go(count - 1) },
+      { keys: "o", what: "Open in a new tab", run: () => at !== null && table.open(at) },
+      { keys: "p", what: "Peek at the task beside the list", run: table.peek },
+      { keys: "x", what: "Choose the task, or not", run: toggle },
+      { keys: "X", what: "Choose all from the last chosen to here", run: () => at !== null && table.choose(cursor.anchor ?? at, at, false) },
+      { keys: "mod+a", what: "Choose all that are loaded", run: () => table.chooseLoaded() },
+      { keys: "f", what: "Filters", run: table.filters },
+      { keys: "s", what: "Sort by…", run: table.sorts },
+      ...more,
+    ],
+    PART,
+  );
+}
