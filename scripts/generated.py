@@ -1,4 +1,4 @@
-"""The files that are made from code: the page's wire types and the OpenAPI description.
+"""The files that are made from code: the page's wire types, the OpenAPI description and the reference of the command line.
 
 `generated.py` rewrites them; `generated.py --check` changes nothing and exits 1, naming those that are stale. The TypeScript
 half needs the page's packages and is left out, with a word on stderr, where they are not installed.
@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cli_reference
 import openapi
 import wire_schema
 
@@ -19,7 +20,7 @@ TYPES_SCRIPT = ROOT / "frontend" / "node_modules" / ".bin" / "openapi-typescript
 
 def wanted() -> dict[Path, str]:
     schema = json.dumps(wire_schema.document(), indent=1, sort_keys=True) + "\n"
-    files = {wire_schema.TARGET: schema, openapi.TARGET: openapi.text()}
+    files = {wire_schema.TARGET: schema, openapi.TARGET: openapi.text(), cli_reference.TARGET: cli_reference.text()}
     if TYPES_SCRIPT.exists():
         files[wire_schema.TARGET.with_name("wire.d.ts")] = typescript(schema)
     else:

@@ -39,6 +39,7 @@ def code(*rooms: str) -> str:
 
 def variables_read() -> set[str]:
     python = re.findall(r'(?:environ(?:\.get|\.setdefault|\.pop)?|getenv)[\[(]\s*"(PROCTOR_[A-Z_]+)"', code(*CODE))
+    python += re.findall(r'envvar="(PROCTOR_[A-Z_]+)"', code(*CODE))
     other = re.findall(r"(?:\$\{?|process\.env\.)(PROCTOR_[A-Z_]+)", code(*CODE))
     return {*python, *other}
 

@@ -47,7 +47,7 @@ def deploy(
     name: Annotated[str | None, typer.Option(help="Its name; what env.py declares unless given.")] = None,
     image: Annotated[str | None, typer.Option(help="An image on the server's engine, instead of a folder.")] = None,
     source: Annotated[str, typer.Option(help="The file that declares the environment, for a folder without a Dockerfile.")] = "env.py",
-    base: Annotated[str, typer.Option(help="The image that a folder without a Dockerfile is built on.")] = BASE_IMAGE,
+    base: Annotated[str, typer.Option(help="The image that a folder without a Dockerfile is built on.", envvar="PROCTOR_BASE_IMAGE")] = BASE_IMAGE,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the build; exit 1 when it fails.")] = True,
     as_json: AsJson = False,
 ) -> None:

@@ -11,7 +11,7 @@ from proctor.cli.output import AsJson, Limit, answer, facts, note, short_time, t
 if TYPE_CHECKING:
     from proctor.wire.jobs import JobOut, RunRow
 
-app = typer.Typer(help="Jobs: list, show, cancel.", no_args_is_help=True)
+app = typer.Typer(help="Jobs: list, show, cancel, compare.", no_args_is_help=True)
 JobId = Annotated[str, typer.Argument(help="The job's id.")]
 
 
@@ -92,3 +92,37 @@ def cancel(job_id: JobId, as_json: AsJson = False) -> None:
         answer(done)
     else:
         note(f"{done.cancelled} runs cancelled")
+
+
+@app.command()
+def compare(
+    before: Annotated[str, typer.Argument(help="A job's id.")],
+    after: Annotated[str, typer.Argument(help="Another one's.")],
+    as_json: AsJson = False,
+) -> None:
+    """Two jobs task by task: the mean reward of each task's graded runs, and what it changed by."""
+    from proctor.client import Client
+
+    with Client() as client:
+        means = [_means(all_runs(client, job_id)) for job_id in (before, after)]
+    slugs = list(dict.fromkeys([*means[0], *means[1]]))
+    rows = [(slug, means[0].get(slug), means[1].get(slug)) for slug in slugs]
+    if as_json:
+        answer([{"slug": slug, "before": old, "after": new, "change": _change(old, new)} for slug, old, new in rows])
+        return
+    table(("task", "before", "after", "change"), [(slug, old, new, _change(old, new)) for slug, old, new in rows], "Neither has a run.")
+    both = [(old, new) for _slug, old, new in rows if old is not None and new is not None]
+    better, worse = sum(new > old for old, new in both), sum(new < old for old, new in both)
+    note(f"{better} better, {worse} worse, {len(both) - better - worse} equal; {len(rows) - len(both)} without a grade on one side")
+
+
+def _means(runs: list[RunRow]) -> dict[str, float | None]:
+    """Task → mean over its graded runs; None when none is graded."""
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        found.setdefault(run.slug or "", []).extend([] if run.reward is None else [run.reward])
+    return {slug: sum(rewards) / len(rewards) if rewards else None for slug, rewards in found.items()}
+
+
+def _change(old: float | None, new: float | None) -> float | None:
+    return None if old is None or new is None else new - old
