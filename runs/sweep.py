@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from environments import claims, deploy
+from environments.sessions import claims as session_claims
+from environments.sessions.keeper import SESSION_LABEL
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import OurContainer
 from runs.actions import workers
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 SWEEP_S, SILENT_S, YOUNG_S = 60.0, 30 * 60.0, 60
+Held = tuple[uuid.UUID, int] | uuid.UUID
 
 
 class Sweeper:
@@ -43,6 +46,7 @@ class Sweeper:
             return
         await self.worker.ledger.write(workers.free_own, self.worker.id)
         await self.worker.ledger.write(claims.free_claims)
+        await self.worker.ledger.write(session_claims.free_sessions)
         await self.worker.ledger.write(import_claims.free_claims)
         await self.worker.ledger.write(analysis_claims.free_claims)
         await self._sweep(young_s=0)
@@ -72,23 +76,31 @@ class Sweeper:
             return
         if not containers:
             return
-        alive = await self.worker.ledger.write(live_attempts)
+        alive: set[Held] = {*await self.worker.ledger.write(live_attempts), *await self.worker.ledger.write(session_claims.live_sessions)}
         stray = [container for container in containers if is_stray(container, alive, young_s)]
         for container in stray:
             logger.warning("stray container removed container=%s run=%s", container.id[:12], container.labels.get("proctor.run"))
         await asyncio.gather(*(engine.remove(container.id) for container in stray))
 
 
-def is_stray(container: OurContainer, alive: set[tuple[uuid.UUID, int]], young_s: int) -> bool:
-    """Past its expiry, or of no attempt that is being carried out. Containers of builds and probes carry only an expiry."""
+def is_stray(container: OurContainer, alive: set[Held], young_s: int) -> bool:
+    """Past its expiry, or of no attempt or session that is alive. Containers of builds and probes carry only an expiry."""
     now = time.time()
     expiry = container.labels.get("proctor.expiry", "")
     if expiry.isdigit() and int(expiry) < now:
         return True
     if now - container.created < young_s:
         return False
+    held = held_of(container)
+    return young_s == 0 if held is None else held not in alive
+
+
+def held_of(container: OurContainer) -> Held | None:
+    """The attempt or the session that it serves."""
+    labels = container.labels
     try:
-        run_id, attempt = uuid.UUID(container.labels["proctor.run"]), int(container.labels["proctor.attempt"])
+        if SESSION_LABEL in labels:
+            return uuid.UUID(labels[SESSION_LABEL])
+        return uuid.UUID(labels["proctor.run"]), int(labels["proctor.attempt"])
     except (KeyError, ValueError):
-        return young_s == 0
-    return (run_id, attempt) not in alive
+        return None

@@ -22,6 +22,7 @@ from django.conf import settings
 from django.db import connection
 
 from environments.builder import process_one
+from environments.sessions.keeper import Keeper
 from environments.task_apps import watch
 from proctor import __version__
 from proctor.rollout.errors import RolloutFailed
@@ -87,6 +88,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._sessions(), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets())]
         self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(), self._check_imports(), self._analyse_tasksets())]
 
     async def _find_engine(self) -> None:
@@ -120,6 +122,13 @@ class WorkerProcess:
         while True:
             self._last_turn = time.monotonic()
             await asyncio.sleep(1)
+
+    def _sessions(self) -> Coroutine[Any, Any, None]:
+        keeper = Keeper(
+            self.id, settings.PROCTOR_INSTANCE, self.engine, room=settings.PROCTOR_SESSIONS, relay_host=settings.PROCTOR_RELAY_HOST,
+            why_no_docker=self.able.why_no_docker,
+        )  # fmt: skip
+        return keeper.follow()
 
     async def _build_environments(self) -> None:
         while True:

@@ -24,6 +24,7 @@ def test_only_the_worker_gets_the_docker_socket(services: dict[str, Any]) -> Non
 def test_only_the_worker_is_on_the_network_of_the_sandboxes(services: dict[str, Any]) -> None:
     assert [name for name, service in services.items() if "sandboxes" in service.get("networks", [])] == ["worker"]
     assert services["worker"]["environment"]["PROCTOR_SANDBOX_NETWORK"] == "proctor-sandboxes"
+    assert services["worker"]["environment"]["PROCTOR_RELAY_HOST"] == "0.0.0.0", "the web process reaches them through the worker alone"
 
 
 def test_web_and_worker_share_database_redis_and_secrets(services: dict[str, Any]) -> None:

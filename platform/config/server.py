@@ -1,13 +1,16 @@
-"""Daphne with backpressure and bounds. As it comes, its `send` never waits and a body has no limit.
+"""Daphne with backpressure and bounds. As it comes, its `send` never waits, frames queue up without end and a body has no limit.
 
 By public Twisted interfaces: on the first body chunk (or websocket frame) an `IPushProducer` is registered, and while Twisted says
-"pause", `send` waits. A body announced larger than the largest cap is refused before it is taken in. The test with a client that
-never reads (`tests/live/test_backpressure.py`) guards this against Daphne's upgrades.
+"pause", `send` waits. A websocket whose application is slow is not read while 1 MiB of its frames wait. A body announced larger than
+the largest cap is refused before it is taken in. The tests with clients that never read and environments that never read
+(`tests/live/test_backpressure.py`) guard this against Daphne's upgrades.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from functools import partial
 from typing import Any
 
 from daphne.http_protocol import WebRequest
@@ -18,6 +21,7 @@ from zope.interface import implementer
 
 LARGEST_BODY = max(settings.PROCTOR_LIMITS["upload_bytes"], settings.PROCTOR_LIMITS["telemetry_bytes"])
 SLACK = 1024 * 1024
+WAITING_BYTES = 1024 * 1024
 
 
 @implementer(IPushProducer)
@@ -38,7 +42,70 @@ class Flow:
         self.open.set()
 
 
+class Inflow:
+    """What waits between a websocket and its application. Over the mark, the connection is not read, nor asked for signs of life, which
+    could not be seen."""
+
+    def __init__(self, protocol: Any) -> None:
+        self._protocol = protocol
+        self._waiting_bytes, self._paused = 0, False
+
+    def watch(self, queue: asyncio.Queue[dict[str, Any]]) -> None:
+        put = queue.put_nowait
+
+        def put_and_count(item: dict[str, Any]) -> None:
+            put(item)
+            self._count(_size(item))
+
+        queue.put_nowait = put_and_count  # type: ignore[method-assign]
+
+    async def take(self, receive: Any) -> dict[str, Any]:
+        message: dict[str, Any] = await receive()
+        self._count(-_size(message))
+        return message
+
+    def _count(self, size: int) -> None:
+        self._waiting_bytes += size
+        if not self._paused and self._waiting_bytes > WAITING_BYTES:
+            self._paused = True
+            self._protocol.last_ping = float("inf")
+            if self._protocol.autoPingTimeoutCall is not None:
+                self._protocol.autoPingTimeoutCall.cancel()
+                self._protocol.autoPingTimeoutCall = None
+            self._protocol.transport.pauseProducing()
+        elif self._paused and self._waiting_bytes < WAITING_BYTES // 2:
+            self._paused = False
+            self._protocol.last_ping = time.time()
+            self._protocol.transport.resumeProducing()
+
+
+def _size(message: dict[str, Any]) -> int:
+    return len(message.get("bytes") or message.get("text") or b"")
+
+
+INFLOW = "proctor.inflow"
+
+
+def flowing(application: Any) -> Any:
+    """The application, taking its websocket frames through their `Inflow`."""
+
+    async def run(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        inflow: Inflow | None = scope.pop(INFLOW, None)
+        await application(scope, receive if inflow is None else partial(inflow.take, receive), send)
+
+    return run
+
+
 class PatientServer(Server):
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if scope["type"] != "websocket":
+            return super().create_application(protocol, scope)
+        inflow = scope[INFLOW] = Inflow(protocol)
+        queue = super().create_application(protocol, scope)
+        if queue is not None:
+            inflow.watch(queue)
+        return queue
+
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         details = self.connections.get(protocol)
         if details is None or details.get("disconnected"):
@@ -102,5 +169,5 @@ def serve(host: str, port: int) -> None:
     refuse_large_bodies()
     endpoint = f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}"
     PatientServer(
-        application, endpoints=[endpoint], server_name="proctor", websocket_handshake_timeout=10, ping_interval=20, ping_timeout=30, http_timeout=None, verbosity=0
+        flowing(application), endpoints=[endpoint], server_name="proctor", websocket_handshake_timeout=10, ping_interval=20, ping_timeout=30, http_timeout=None, verbosity=0
     ).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import api_view
@@ -12,13 +13,14 @@ from accounts.authentication import signed_in
 from accounts.callers import Caller
 from environments import actions, deploy, queries
 from environments.models import EnvironmentVersion
-from environments.render import render_environment, render_version
+from environments.render import render_environment, render_session, render_version
+from environments.sessions.actions import find_sessions
 from environments.variables import find_variables, remove_variable, set_variables
 from proctor.wire.base import Page
-from proctor.wire.environments import EnvironmentIn, EnvironmentOut, EnvironmentVersionOut, VariableOut, VariablesIn
+from proctor.wire.environments import EnvironmentIn, EnvironmentOut, EnvironmentVersionOut, SessionOut, VariableOut, VariablesIn
 from web.bodies import parse_body
 from web.errors import AppError, invalid, problem
-from web.pages import page_body, page_size, read_cursor
+from web.pages import identity, moment, page_body, page_size, read_cursor, read_key
 
 TAR_TYPES = frozenset({"application/x-tar", "application/tar", "application/gzip", "application/x-gzip", "application/x-gtar"})
 
@@ -123,3 +125,14 @@ def variable(request: Request, reference: str, name: str) -> Response:
     caller = signed_in(request, "write")
     remove_variable(caller, queries.get_environment(caller, reference), name)
     return Response(status=204)
+
+
+@extend_schema(responses=Page[SessionOut])
+@api_view(["GET"])
+def sessions(request: Request, reference: str) -> Response:
+    """Those that have not ended, newest first; `DELETE /runtime/sessions/{id}` ends one."""
+    caller, size = signed_in(request, "read"), page_size(request._request)
+    found, after = find_sessions(queries.get_environment(caller, reference)), read_key(request._request, moment, identity)
+    rows = list((found.filter(Q(created_at__lt=after[0]) | Q(created_at=after[0], id__lt=after[1])) if after else found)[: size + 1])
+    more = [rows[size - 1].created_at.isoformat(), str(rows[size - 1].id)] if len(rows) > size else None
+    return Response(page_body([render_session(row).model_dump(mode="json") for row in rows[:size]], more, found.count()))

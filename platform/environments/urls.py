@@ -4,6 +4,7 @@ from django.urls import path
 
 from accounts.http import methods
 from environments import api, hud, hud_builds
+from environments.sessions import hud as sessions
 
 urlpatterns = [
     path("api/environments", api.environments),
@@ -14,6 +15,10 @@ urlpatterns = [
     path("api/environments/<str:reference>/versions/<int:number>/cancel", api.cancel_version),
     path("api/environments/<str:reference>/variables", api.variables),
     path("api/environments/<str:reference>/variables/<str:name>", api.variable),
+    path("api/environments/<str:reference>/sessions", api.sessions),
+    path("runtime/sessions", methods(POST=sessions.open_session)),
+    path("runtime/sessions/<str:session_id>", methods(GET=sessions.get_session, DELETE=sessions.close_session)),
+    path("runtime/sessions/<str:session_id>/keepalive", methods(POST=sessions.keep_alive)),
     path("v2/builds/upload-url", methods(POST=hud_builds.reserve)),
     path("v2/builds/context/<str:token>", hud_builds.put_context, name="hud-build-context"),
     path("v2/builds/trigger", methods(POST=hud_builds.trigger)),

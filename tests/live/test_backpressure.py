@@ -1,4 +1,5 @@
-"""A client that never reads costs a bounded amount of memory: what waits for it stays with us, not in the server's buffers.
+"""A client that never reads costs a bounded amount of memory: what waits for it stays with us, not in the server's buffers. Nor does one
+that sends faster than its application takes.
 
 Guards `config.server` against upgrades of Daphne, which by itself takes whatever an application sends.
 """
@@ -6,17 +7,25 @@ Guards `config.server` against upgrades of Daphne, which by itself takes whateve
 from __future__ import annotations
 
 import base64
+import contextlib
+import hashlib
 import json
 import os
 import socket
+import subprocess
+import sys
+import threading
 import time
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
+import httpx
 import psutil
 import pytest
+from websockets.sync.client import ClientConnection, connect
 
-from tests.support.server import KEY, Server, running, sample_rows, until
+from tests.support.server import KEY, ROOT, Server, free_port, running, sample_rows, until
 
 pytestmark = pytest.mark.server
 MEGABYTE = 1024 * 1024
@@ -105,3 +114,46 @@ def test_a_body_larger_than_any_limit_is_refused_from_its_headers(server: Server
         answer += chunk
     assert answer.startswith(b"HTTP/1.1 413 ") and b'"code":"too_large"' in answer
     until(server.healthy, 10)
+
+
+def test_a_websocket_is_read_no_faster_than_its_application_takes(tmp_path: Path) -> None:
+    port, data = free_port(), os.urandom(64 * 1024)
+    frames = 800
+    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'platform'}:{ROOT}", "DJANGO_SETTINGS_MODULE": "config.settings", "PROCTOR_DATA": str(tmp_path)}
+    slow = subprocess.Popen([sys.executable, str(ROOT / "tests/support/slow_app.py"), str(port), str(frames * len(data))], env=env)
+    stack = contextlib.ExitStack()
+    try:
+        client = until(lambda: connected(port, stack), 60)
+        sent: list[int] = []
+        sender = threading.Thread(target=send_all, args=(client, data, frames, sent))
+        sender.start()
+        until(lambda: at_rest(sent), 60)
+        time.sleep(6)  # past the server's patience with pings that are not answered
+        assert 0 < len(sent) < frames // 2, "the server goes on reading"
+        assert memory(psutil.Process(slow.pid)) < 150 * MEGABYTE
+        assert httpx.get(f"http://127.0.0.1:{port}/").text == "go"
+        sender.join(60)
+        assert client.recv(timeout=60) == hashlib.sha256(data * frames).hexdigest()
+    finally:
+        stack.close()
+        slow.kill()
+        slow.wait()
+
+
+def connected(port: int, stack: contextlib.ExitStack) -> ClientConnection | None:
+    with contextlib.suppress(OSError):
+        return stack.enter_context(connect(f"ws://127.0.0.1:{port}/", compression=None, ping_interval=None))
+    return None
+
+
+def send_all(client: ClientConnection, data: bytes, frames: int, sent: list[int]) -> None:
+    for number in range(frames):
+        client.send(data)
+        sent.append(number)
+
+
+def at_rest(sent: list[int]) -> bool:
+    """Nothing more went out for a second."""
+    before = len(sent)
+    time.sleep(1)
+    return before > 0 and len(sent) == before

@@ -18,7 +18,8 @@ os.environ.update(
 from hud.agents.base import Agent
 from hud.agents.openai_compatible import OpenAIChatAgent
 from hud.agents.types import AgentStep, OpenAIChatConfig
-from hud.eval import HostedRuntime, LocalRuntime, Task, Taskset
+from hud.clients import connect
+from hud.eval import HostedRuntime, HUDRuntime, LocalRuntime, Task, Taskset
 from hud.eval.run import rollout
 from hud.eval.sync import upload_taskset
 from hud.telemetry import flush
@@ -114,6 +115,41 @@ async def pinned(name, model):
     }
 
 
-SCENARIOS = {"live": live, "timeout": timeout, "hosted": hosted, "with-ids": with_ids, "pinned": pinned}
+async def tunnel(name, env, answer):
+    """A taskset of the platform, run without a word about where: the agent here, the environment there."""
+    rows = [Task(env=env, id="count", args={"word": text}, slug=text) for text in ("strawberry", "banana")]
+    upload_taskset(PlatformClient.from_settings(), name, rows)
+    return told(await Taskset.from_api(name).run(Says(answer), group=2))
+
+
+async def tunnel_waits(env, gate):
+    """One run whose agent, once it began, waits for the file `gate`."""
+    task = Task(env=env, id="count", args={}, slug="waits")
+    return told(await task.run(Says("3", gate), runtime=HUDRuntime(), rollout_timeout=120))
+
+
+async def capabilities(env):
+    """The control channel's client over a tunnel: what there is, and an echo through a capability."""
+    async with HUDRuntime()(Task(env=env, id="count", args={})) as runtime, connect(runtime) as client:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(client.binding("echo").url.rpartition(":")[2]))
+        sent = os.urandom(3_000_000)
+        writing = asyncio.create_task(write_all(writer, sent))
+        echoed = await reader.readexactly(len(sent))
+        await writing
+        writer.close()
+        return {"tasks": [task["id"] for task in await client.list_tasks()], "same": echoed == sent}
+
+
+async def write_all(writer, data):
+    writer.write(data)
+    await writer.drain()
+
+
+async def refused(env):
+    """What a run of an environment that cannot be had says."""
+    return told(await Task(env=env, id="count", args={}).run(Says("3"), runtime=HUDRuntime(), rollout_timeout=60))
+
+
+SCENARIOS = {"tunnel": tunnel, "tunnel-waits": tunnel_waits, "capabilities": capabilities, "refused": refused, "live": live, "timeout": timeout, "hosted": hosted, "with-ids": with_ids, "pinned": pinned}
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts something in the background makes it deaf to Ctrl-C
 print(json.dumps(asyncio.run(SCENARIOS[sys.argv[3]](*sys.argv[4:]))))

@@ -32,5 +32,7 @@ async def start_echo() -> None:
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write(await reader.read())
+    while piece := await reader.read(65536):
+        writer.write(piece)
+        await writer.drain()
     writer.close()
