@@ -1,8 +1,8 @@
 """Prompts that nearly repeat each other: MinHash over shingles of five words, bands to find candidates, then the exact Jaccard. Pure.
 
-A signature has 128 numbers; 21 bands of 6 of them find a pair of Jaccard 0.8 with a chance of 99.8 %, of 0.9 with 1 - 10⁻⁷. Each task is
-compared with the nearest few before it in a band, so a set whose prompts are all alike costs no square; `Pairs.cut` says that it came
-to this. Hashes do not depend on the process, so a set gives the same pairs each time. Needs numpy. May not import Django.
+A signature has 128 numbers; 21 bands of 6 of them find a pair of Jaccard 0.8 with a chance of 99.8 %, of 0.9 with 1 - 10⁻⁷. In a band a task
+is compared with at most so many before it (`_reach`), so a large set whose prompts are all alike costs no square; `Candidates.cut` says
+that it came to this. Hashes do not depend on the process, so a set gives the same pairs each time. Needs numpy. May not import Django.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PERMUTATIONS, SHINGLE = 128, 5
 BANDS, ROWS = 21, 6
 THRESHOLD = 0.8
 SURELY_NOT = 0.6
-NEIGHBOURS = 8
+NEIGHBOURS, PAIRS_A_BAND = 8, 200_000
 MAX_CANDIDATES = 2_000_000
 AT_ONCE = 20_000
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -101,12 +101,20 @@ def candidates(signatures: Signatures) -> Candidates:
 
 
 def _in_band(rows: Signatures) -> tuple[NDArray[np.int64], bool]:
-    """Each row with the few before it that have the same six numbers (or, once in 2⁶⁴, numbers of the same sum: no harm)."""
+    """Each row with those before it that have the same six numbers (or, once in 2⁶⁴, numbers of the same sum: no harm)."""
     keys = (rows.astype(np.uint64) * _BAND_WEIGHTS).sum(axis=1, dtype=np.uint64)
     order = np.argsort(keys, kind="stable")
     ranked = keys[order]
-    pairs = [_apart(order, ranked, distance) for distance in range(1, NEIGHBOURS + 1)]
-    return np.concatenate(pairs), bool(len(_apart(order, ranked, NEIGHBOURS + 1)))
+    found = [_apart(order, ranked, 1)]
+    while len(found[-1]) and len(found) <= _reach(len(rows)):
+        found.append(_apart(order, ranked, len(found) + 1))
+    beyond = found.pop()
+    return np.concatenate([*found, beyond[:0]]), bool(len(beyond))
+
+
+def _reach(count: int) -> int:
+    """With how many before it a task is compared: all in a set of up to 447, eight from 25,000 on."""
+    return max(NEIGHBOURS, PAIRS_A_BAND // count)
 
 
 def _apart(order: NDArray[np.int64], ranked: Hashes, distance: int) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ import random
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,13 +87,22 @@ def test_an_estimate_is_near_the_jaccard() -> None:
     assert abs(float((rows[0] == rows[1]).mean()) - jaccard(shingles(text), shingles(other))) < 0.12
 
 
-def test_a_set_that_is_all_alike_is_compared_with_few_neighbours_and_says_so() -> None:
+def test_a_large_set_that_is_all_alike_is_compared_with_few_neighbours_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(1)
     text = [rng.choice(WORDS) for _ in range(200)]
     texts = [[*text, f"n{number}"] for number in range(1_000)]
+    monkeypatch.setattr(duplicates, "PAIRS_A_BAND", 0)
     tried = candidates(Signer().sign(texts))
     assert tried.cut and len(tried.pairs) < 1_000 * duplicates.NEIGHBOURS * duplicates.BANDS
     assert {right for _left, right in tried.pairs.tolist()} == set(range(1, 1_000)), "each is in a pair with one before it"
+
+
+def test_a_small_set_that_is_all_alike_is_compared_whole() -> None:
+    rng = random.Random(1)
+    text = [rng.choice(WORDS) for _ in range(200)]
+    texts = [[*text, f"n{number}"] for number in range(100)]
+    tried = candidates(Signer().sign(texts))
+    assert not tried.cut and len(tried.pairs) == 100 * 99 / 2
 
 
 def test_one_text_and_no_texts_have_no_pairs() -> None:

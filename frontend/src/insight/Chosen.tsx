@@ -40,7 +40,7 @@ export function Chosen({ set, chosen, all, choose }: Props) {
         </button>
         <span className="grow" />
         <button type="button" className="btn danger" disabled={chosen.size === 0 || remove.isPending} onClick={() => remove.mutate()}>
-          Take {plural(chosen.size, "task")} out in my draft
+          Take {chosen.size > 0 ? plural(chosen.size, "task") : "them"} out in my draft
         </button>
       </div>
     </>

@@ -61,6 +61,9 @@ function Check({ set, version, row }: { set: TasksetOut; version: number; row: E
   );
 }
 
+/** How much of the prompt comes along on each side, at most. */
+const AROUND = 60;
+
 function Leak({ row }: { row: Extract<Found, { list: "leaks" }> }) {
   return (
     <div className="grid gap-3 px-4 pb-4">
@@ -68,9 +71,11 @@ function Leak({ row }: { row: Extract<Found, { list: "leaks" }> }) {
         <code>{row.answer_path}</code> is <code className="text-text [overflow-wrap:anywhere]">{row.answer}</code>, and stands in <code>{row.prompt_path}</code>:
       </p>
       <blockquote className="card prose p-3">
+        {row.before.length === AROUND && "…"}
         {row.before}
         <mark className="rounded-1 bg-warn-soft px-0.5 font-semibold text-warn">{row.match}</mark>
         {row.after}
+        {row.after.length === AROUND && "…"}
       </blockquote>
     </div>
   );

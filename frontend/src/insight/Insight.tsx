@@ -48,7 +48,9 @@ export default function Insight({ set, shown, pinned }: TabProps) {
       {analysis.data.status === "done" && (
         <>
           <div className="flex flex-wrap items-center gap-3 border-t border-line px-6 py-2 max-md:px-4">
-            <Segments label="Findings" options={LISTS.map(([name, text]) => [name, `${text} ${count(analysis.data.counts[name])}`] as const)} value={list} onChange={(name) => put({ list: name, row: "" })} />
+            <div className="max-w-full overflow-x-auto p-0.5 [&_button]:whitespace-nowrap">
+              <Segments label="Findings" options={LISTS.map(([name, text]) => [name, `${text} ${count(analysis.data.counts[name])}`] as const)} value={list} onChange={(name) => put({ list: name, row: "" })} />
+            </div>
             <span className="text-12 text-text-2">{cutWords(list, analysis.data.counts)}</span>
           </div>
           {list === "checks" && <Environments analysis={analysis.data} />}

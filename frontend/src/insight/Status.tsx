@@ -35,7 +35,7 @@ export function Status({ analysis, begin, onSettings }: Props) {
         </button>
       )}
       <button type="button" className="btn" onClick={onSettings}>
-        <Icon name="tool" /> What is looked at…
+        <Icon name="pencil" /> What is looked at…
       </button>
     </div>
   );
