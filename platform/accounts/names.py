@@ -10,7 +10,7 @@ import uuid
 
 from web.errors import AppError, invalid, problem
 
-FORBIDDEN = set("@:/\\%")
+FORBIDDEN = re.compile(r"[@:/\\%\x00-\x1f\x7f-\x9f]")
 RULE = "must hold a letter a-z or a digit, must not look like a UUID, and must hold none of @ : / \\ % or control characters"
 
 
@@ -23,7 +23,7 @@ def normalise(name: str) -> str:
 def handle_for(name: str, field: str = "name") -> str:
     """The handle of a new object. Raises AppError 422 with the rule."""
     handle = normalise(name)
-    if not handle or len(handle) > 100 or len(name) > 255 or FORBIDDEN & set(name) or any(ord(c) < 32 or ord(c) == 127 for c in name) or _like_uuid(name) or _like_uuid(handle):
+    if not handle or len(handle) > 100 or len(name) > 255 or FORBIDDEN.search(name) or _like_uuid(name) or _like_uuid(handle):
         raise invalid([problem(field, RULE, name)])
     return handle
 
