@@ -21,6 +21,9 @@ import asyncio, importlib, inspect, json, os, sys, traceback
 request = json.loads(sys.stdin.buffer.readline())
 reply_fd = os.dup(1)
 def run():
+    if request["function"] is None:
+        package = importlib.import_module(request["package"])
+        return {"ok": True, "result": json.dumps([name for name in dir(package) if callable(getattr(package, name))])}
     module, _, name = (request["package"] + "." + request["function"]).rpartition(".")
     result = getattr(importlib.import_module(module), name)(*request["args"])
     if inspect.isawaitable(result):
@@ -38,6 +41,8 @@ while data:
     data = data[os.write(reply_fd, data):]
 os._exit(0 if reply["ok"] else 1)
 """
+COMMAND = ["python3", "-c", SCRIPT]
+"""What is run in the container, under a deadline that kills the whole process group."""
 
 
 class InvokeFailed(Exception):
@@ -56,15 +61,11 @@ class Request:
     nonce: bytes
 
 
-def command(timeout_s: float) -> list[str]:
-    """What is run in the container, with a hard end of its own: `timeout` kills the process group, and with it what it started."""
-    return ["timeout", "-k", "2", f"{timeout_s:g}", "python3", "-c", SCRIPT]
-
-
-def request(call: Call, package: str = PACKAGE) -> Request:
-    """Raises ValueError for arguments that are no JSON (NaN, infinities, other objects)."""
+def request(call: Call | None, package: str = PACKAGE) -> Request:
+    """None: which functions there are. Raises ValueError for arguments that are no JSON (NaN, infinities, other objects)."""
     nonce = f"proctor-{secrets.token_hex(16)}:"
-    body = {"package": package, "function": call.function, "args": call.to_json()["args"], "nonce": nonce}
+    asked = {"function": call.function, "args": call.to_json()["args"]} if call else {"function": None, "args": []}
+    body = {"package": package, "nonce": nonce, **asked}
     return Request(json.dumps(body, allow_nan=False).encode() + b"\n", nonce.encode())
 
 

@@ -41,6 +41,8 @@ class SandboxSpec:
     cpu: float = 1.0
     memory_mb: int = 2048
     pids: int = 512
+    speaks: Literal["control", "hud02"] = "control"
+    """How the environment is driven: HUD's control channel on a port, or function calls inside the container (HUD 0.2.x)."""
     nested: bool = False
     """The environment keeps a sandbox of its own inside (a `ssh/2` workspace): it gets HUD's system-call profile, not the engine's."""
     environment: str = ""

@@ -24,6 +24,7 @@ import aiohttp
 from aiodocker.exceptions import DockerError
 
 from proctor.rollout.errors import RolloutFailed
+from proctor.rollout.inside import Inside
 from proctor.rollout.patience import finish
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.seccomp import nested_profile
@@ -223,6 +224,10 @@ class DockerSandbox:
     def _container(self) -> aiodocker.containers.DockerContainer:
         return self._engine._control.containers.container(self.container_id or self._name)
 
+    def inside(self) -> Inside:
+        """Commands and archives in the started container."""
+        return Inside(self._engine._streams, self.container_id or self._name)
+
     async def create(self, config: dict[str, Any]) -> None:
         """Create; a cancellation waits for the engine's answer, so that `remove` knows what is there."""
         self._asked = True
@@ -342,6 +347,8 @@ def _container_config(spec: SandboxSpec, labels: Mapping[str, str], network: _Ne
         host["PortBindings"] = {port: [{"HostIp": "127.0.0.1", "HostPort": ""}]}
     config: dict[str, Any] = {"Image": spec.image, "Labels": dict(labels), "ExposedPorts": {port: {}}, "HostConfig": host}
     config["Env"] = [f"{name}={value}" for name, value in spec.env.items()]
+    if spec.speaks == "hud02":  # such images run a shell or nothing much: a terminal keeps them up
+        config["Tty"] = config["OpenStdin"] = True
     if spec.command:
         config["Cmd"] = list(spec.command)
     return config

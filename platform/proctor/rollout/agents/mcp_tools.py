@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.rollout.drivers.base import Capability, Session
+from proctor.rollout.drivers.base import Capability, Session, SessionTool
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.steps import text_block
 
@@ -46,6 +46,9 @@ class Toolbox:
         self._tools: dict[str, Tool] = {}
 
     async def __aenter__(self) -> Toolbox:
+        for own in self._session.tools:
+            shown = model_name(own.name)
+            self._tools[shown] = Tool(own.name, _Own(own), _parameter(shown, {"name": own.name, "description": own.description, "inputSchema": own.schema}))
         capabilities = [c for c in self._session.manifest.capabilities if c.protocol.partition("/")[0] == "mcp"]
         try:
             for capability in capabilities:
@@ -81,7 +84,7 @@ class Toolbox:
         except Exception as error:  # whatever the tool's server did: the model is told
             log.info("tool failed", extra={"tool": name, "error": repr(error)})
             return error_result(f"tool error: {error}")
-        return _result(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return _result(result if isinstance(result, Mapping) else result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     async def _add(self, capability: Capability, *, qualify: bool) -> None:
         client = await self._open(capability)
@@ -108,6 +111,17 @@ class Toolbox:
             self._stack.push_async_callback(attempt.aclose)
             return client
         raise RolloutFailed("environment_protocol", f"The capability {capability.name!r} cannot be opened: {error!r}")
+
+
+class _Own:
+    """A tool of the session itself, called as an MCP client is."""
+
+    def __init__(self, own: SessionTool) -> None:
+        self._own = own
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], meta: Any = None) -> dict[str, Any]:
+        del name, meta
+        return await self._own.call(arguments)
 
 
 async def _connect(stack: AsyncExitStack, url: str, capability: Capability) -> Any:

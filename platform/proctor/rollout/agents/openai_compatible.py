@@ -68,8 +68,9 @@ class OpenAICompatibleAgent:
                 return "length" if reply.finish_reason in CUT_OFF else "done"
             if (stopped := self._stopped(reply, calls)) is not None:
                 return stopped
-            for call in calls:
-                await self._call(run, tools, call)
+            ended = [await self._call(run, tools, call) for call in calls]
+            if any(ended):
+                return "environment_done"
         return "max_steps"
 
     async def _turn(self, run: AgentRun, chat: ChatClient, tools: Toolbox) -> tuple[ChatReply, list[ToolCall]]:
@@ -107,7 +108,8 @@ class OpenAICompatibleAgent:
             return "malformed_tool_call"
         return None
 
-    async def _call(self, run: AgentRun, tools: Toolbox, call: ToolCall) -> None:
+    async def _call(self, run: AgentRun, tools: Toolbox, call: ToolCall) -> bool:
+        """True when the environment says that there is nothing left to do."""
         started_at = now()
         if isinstance(call.arguments, str):
             result = error_result(
@@ -118,6 +120,7 @@ class OpenAICompatibleAgent:
             result = await tools.call(call.name, call.arguments)
         await run.recorder.record("tool", started_at=started_at, call=call.as_step(), result=result)
         self._messages.extend(chat_messages(call.id, result))
+        return bool((result.get("_meta") or {}).get("proctor/ends"))
 
 
 def read_calls(message: Mapping[str, Any]) -> list[ToolCall]:

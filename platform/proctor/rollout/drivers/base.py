@@ -8,7 +8,7 @@ does not keep to the protocol. May import `plan` and `errors` only.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -33,10 +33,23 @@ class Manifest:
     capabilities: Sequence[Capability] = ()
 
 
+@dataclass(frozen=True)
+class SessionTool:
+    """A tool that the session itself gives the agent: `call` takes arguments and returns an MCP result. `_meta` with `proctor/ends` true
+    in it: the environment says that there is nothing left to do."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    call: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]] = field(repr=False)
+
+
 class Session(Protocol):
     """One connection to one environment, calls one at a time."""
 
     manifest: Manifest
+    tools: Sequence[SessionTool]
+    """Beside those of capabilities; known once the task is started."""
     lost: asyncio.Future[None]
     """Ends with the exception that ended the connection, as soon as that is known."""
 

@@ -12,13 +12,14 @@ import contextlib
 import itertools
 import json
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from proctor.rollout.drivers.base import Capability, Manifest
+from proctor.rollout.drivers.base import Capability, Manifest, SessionTool
 from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed
 
 log = logging.getLogger(__name__)
@@ -119,6 +120,7 @@ class ControlSession:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: tuple[str, int]) -> None:
         self.manifest = Manifest("", "", "")
+        self.tools: Sequence[SessionTool] = ()
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._reader, self._writer, self._address = reader, writer, address
         self._ids = itertools.count(1)
