@@ -35,16 +35,18 @@ CHUNK = 1024 * 1024
 KIND = "hud"
 
 
-def register_image(caller: Caller, *, name: str, image: str) -> EnvironmentVersion:
+def register_image(caller: Caller, *, name: str, image: str, kind: str = KIND) -> EnvironmentVersion:
     """The next version of the environment, from an image that is (or will be) on the engine. Raises AppError 422."""
     caller.require("write")
     if not IMAGE.fullmatch(image):
         raise invalid([problem("image", "must be an image's name, such as team/env:1, or its id", image)])
     with transaction.atomic():
-        return new_version(caller, name, source="image", image=image)
+        return new_version(caller, name, kind=kind, source="image", image=image)
 
 
-def register_context(caller: Caller, *, name: str, body: IO[bytes], announced: int | None = None) -> EnvironmentVersion:
+def register_context(
+    caller: Caller, *, name: str, body: IO[bytes], announced: int | None = None, kind: str = KIND
+) -> EnvironmentVersion:
     """The next version of the environment, to be built from a tar of a folder with a Dockerfile. Raises AppError 413, 400, 422."""
     caller.require("write")
     handle_for(name)
@@ -56,7 +58,7 @@ def register_context(caller: Caller, *, name: str, body: IO[bytes], announced: i
         path = default_storage.save(f"contexts/{uuid.uuid4().hex}.tar", File(draft))
     try:
         with transaction.atomic():
-            return new_version(caller, name, source="build", context_path=path)
+            return new_version(caller, name, kind=kind, source="build", context_path=path)
     except BaseException:
         default_storage.delete(path)
         raise

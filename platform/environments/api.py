@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -17,12 +19,13 @@ from environments.render import render_environment, render_session, render_versi
 from environments.sessions.actions import find_sessions
 from environments.variables import find_variables, remove_variable, set_variables
 from proctor.wire.base import Page
-from proctor.wire.environments import EnvironmentIn, EnvironmentOut, EnvironmentVersionOut, SessionOut, VariableOut, VariablesIn
+from proctor.wire.environments import BuiltKind, EnvironmentIn, EnvironmentOut, EnvironmentVersionOut, SessionOut, VariableOut, VariablesIn
 from web.bodies import parse_body
 from web.errors import AppError, invalid, problem
 from web.pages import identity, moment, page_body, page_size, read_cursor, read_key
 
 TAR_TYPES = frozenset({"application/x-tar", "application/tar", "application/gzip", "application/x-gzip", "application/x-gtar"})
+BUILT_KINDS = get_args(BuiltKind)
 
 
 @extend_schema(methods=["GET"], responses=Page[EnvironmentOut])
@@ -38,11 +41,11 @@ def environments(request: Request) -> Response:
 
 
 def _register(request: HttpRequest, caller: Caller) -> EnvironmentVersion:
-    kind = (request.content_type or "").lower()
-    if kind == "application/json":
+    media = (request.content_type or "").lower()
+    if media == "application/json":
         given = parse_body(request, EnvironmentIn)
-        return actions.register_image(caller, name=given.name, image=given.image)
-    if kind not in TAR_TYPES:
+        return actions.register_image(caller, name=given.name, image=given.image, kind=given.kind)
+    if media not in TAR_TYPES:
         raise AppError(
             "unsupported_media_type",
             415,
@@ -51,7 +54,11 @@ def _register(request: HttpRequest, caller: Caller) -> EnvironmentVersion:
     name, announced = request.GET.get("name", ""), request.META.get("CONTENT_LENGTH") or ""
     if not name:
         raise invalid([problem("name", "must be given in the address, as ?name=")])
-    return actions.register_context(caller, name=name, body=request, announced=int(announced) if announced.isdigit() else None)  # type: ignore[arg-type]
+    kind = request.GET.get("kind", actions.KIND)
+    if kind not in BUILT_KINDS:
+        raise invalid([problem("kind", f"must be one of {', '.join(BUILT_KINDS)}", kind)])
+    length = int(announced) if announced.isdigit() else None
+    return actions.register_context(caller, name=name, body=request, announced=length, kind=kind)  # type: ignore[arg-type]
 
 
 def _page(request: HttpRequest, caller: Caller) -> dict[str, object]:

@@ -28,6 +28,7 @@ from django.utils.crypto import salted_hmac
 from environments import claims
 from environments.claims import Claim
 from environments.probe import STARTUP_S, Probed, probe
+from environments.sandboxes import speaks
 from environments.variables import values_of
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.images import BuildFailed, BuildOptions, build_image, context_digest, inspect_image
@@ -166,7 +167,7 @@ async def build_and_probe(
     image, image_id = await _image(claim, instance, on_line)
     await in_writer(claims.enter_probing, claim, image=image, image_id=image_id)
     on_line(f"Starting {image} ({image_id})")
-    spec = SandboxSpec(kind="docker", image=image_id, env=variables, network=settings.PROCTOR_SANDBOX_NETWORK)
+    spec = SandboxSpec("docker", image=image_id, env=variables, network=settings.PROCTOR_SANDBOX_NETWORK, speaks=speaks(claim.kind))
     labels = {INSTANCE_LABEL: instance, PROBE_LABEL: str(claim.version_id), "proctor.expiry": str(int(time.time() + STARTUP_S + 120))}
     probed = await probe(engine, spec, labels)
     on_line(f"It holds {len(probed.manifest['templates'])} templates and {len(probed.manifest['capabilities'])} capabilities")

@@ -36,6 +36,7 @@ class Claim:
     context_path: str | None
     environment_id: uuid.UUID
     team_id: uuid.UUID
+    kind: str = "hud"
     no_cache: bool = False
     build_args: dict[str, str] = field(default_factory=dict)
     build_secrets: dict[str, str] = field(default_factory=dict, repr=False)
@@ -62,7 +63,7 @@ def claim_next(worker_id: str) -> Claim | None:
 def _claim(version: EnvironmentVersion, worker_id: str) -> Claim:
     return Claim(
         version.id, worker_id, version.attempts + 1, version.source, version.image, version.context_path, version.environment_id,
-        version.environment.team_id, version.no_cache, version.build_args, decrypt_map(version.build_secrets_encrypted),
+        version.environment.team_id, version.environment.kind, version.no_cache, version.build_args, decrypt_map(version.build_secrets_encrypted),
     )  # fmt: skip
 
 

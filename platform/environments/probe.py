@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from proctor.rollout.drivers.control import ControlDriver, ControlSession
+from proctor.rollout.drivers.base import Session
+from proctor.rollout.drivers.dial import dial
 from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed
 from proctor.rollout.patience import finish
 from proctor.rollout.plan import SandboxEngine, SandboxSpec, StartedSandbox
@@ -47,16 +48,16 @@ async def probe(engine: SandboxEngine, spec: SandboxSpec, labels: Mapping[str, s
     """Raises RolloutFailed."""
     sandbox = await engine.start(spec, labels)
     try:
-        manifest = await _ask(sandbox)
+        manifest = await _ask(sandbox, spec)
         return Probed(manifest, sandbox.image_id, _text(await sandbox.tail()))
     finally:
         await finish(sandbox.remove())
 
 
-async def _ask(sandbox: StartedSandbox) -> dict[str, Any]:
+async def _ask(sandbox: StartedSandbox, spec: SandboxSpec) -> dict[str, Any]:
     try:
         async with asyncio.timeout(STARTUP_S):
-            session = await _connect(sandbox)
+            session = await _connect(sandbox, spec)
     except TimeoutError as error:
         raise RolloutFailed("environment_start", f"The environment did not serve within {STARTUP_S:g} s.{await _said(sandbox)}") from error
     except RolloutFailed as error:
@@ -74,11 +75,11 @@ async def _ask(sandbox: StartedSandbox) -> dict[str, Any]:
         await finish(session.close())
 
 
-async def _connect(sandbox: StartedSandbox) -> ControlSession:
+async def _connect(sandbox: StartedSandbox, spec: SandboxSpec) -> Session:
     """Until it answers; between tries, has it ended, or announced another port?"""
     while True:
         try:
-            return await ControlDriver().connect(sandbox.host, sandbox.port)
+            return await dial(sandbox, spec)
         except ControlLost:
             await asyncio.sleep(LOOK_EVERY_S)
         ended = await sandbox.exit_state()
@@ -89,7 +90,7 @@ async def _connect(sandbox: StartedSandbox) -> ControlSession:
         await sandbox.locate()
 
 
-def _manifest(session: ControlSession, listing: str) -> dict[str, Any]:
+def _manifest(session: Session, listing: str) -> dict[str, Any]:
     if len(listing) > MANIFEST_BYTES:
         raise RolloutFailed("environment_protocol", f"The environment's list of tasks is over {MANIFEST_BYTES:,} bytes.")
     try:

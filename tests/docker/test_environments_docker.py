@@ -18,6 +18,7 @@ from environments.models import EnvironmentVersion
 from proctor.rollout.images import ensure_sample_image, inspect_image
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.sandbox import DockerEngine, docker_client
+from tests.support import hud02
 from tests.support.environments import EXITS, GARBAGE, LINGERS, log_of
 
 pytestmark = pytest.mark.docker
@@ -75,6 +76,20 @@ def context(ada: Caller, dockerfile: str, **files: str) -> EnvironmentVersion:
             archive.addfile(entry, io.BytesIO(text.encode()))
     buffer.seek(0)
     return actions.register_context(ada, name="letters", body=buffer)
+
+
+def test_a_hud02_folder_is_built_and_its_controller_imported(ada: Caller, process: Any) -> None:
+    body = io.BytesIO(hud02.context(sample_tag()))
+    version = process(actions.register_context(ada, name="clicks", body=body, kind="hud02"))
+    assert (version.status, version.error) == ("ready", None)
+    assert [template["id"] for template in version.manifest["templates"]] == ["task"]
+
+
+def test_a_hud02_image_without_a_controller_is_refused_with_the_reason(ada: Caller, process: Any) -> None:
+    body = io.BytesIO(hud02.context(sample_tag(), **{"hud_controller/__init__.py": "import no_such_library"}))
+    version = process(actions.register_context(ada, name="clicks", body=body, kind="hud02"))
+    assert version.status == "failed"
+    assert "cannot import hud_controller" in version.error and "No module named 'no_such_library'" in version.error
 
 
 def program(ada: Caller, text: str) -> EnvironmentVersion:

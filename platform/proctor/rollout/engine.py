@@ -18,7 +18,7 @@ import msgspec
 from proctor.rollout.agents import make_agent
 from proctor.rollout.agents.base import Agent, AgentRun
 from proctor.rollout.drivers.base import Session
-from proctor.rollout.drivers.control import ControlDriver
+from proctor.rollout.drivers.dial import dial
 from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed, refused_grade, refused_start
 from proctor.rollout.frames import grade_problem, prompt_messages
 from proctor.rollout.patience import finish
@@ -158,7 +158,7 @@ class _Rollout:
         pause, look_at = FIRST_RETRY_S, clock() + LOOK_EVERY_S
         while True:
             try:
-                return await self._dial(sandbox, spec)
+                return await dial(sandbox, spec, self.recorder)
             except ControlLost:
                 await asyncio.sleep(pause)
             pause = min(pause * 1.5, LONGEST_RETRY_S)
@@ -166,17 +166,6 @@ class _Rollout:
                 await self._raise_if_ended(sandbox)
                 await sandbox.locate()
                 look_at = clock() + LOOK_EVERY_S
-
-    async def _dial(self, sandbox: StartedSandbox, spec: SandboxSpec) -> Session:
-        """One try. Raises `ControlLost` while nobody serves yet."""
-        if spec.speaks == "control":
-            return await ControlDriver().connect(sandbox.host, sandbox.port)
-        from proctor.rollout.drivers.hud02 import open_session
-
-        inside = getattr(sandbox, "inside", None)
-        if inside is None:
-            raise RolloutFailed("environment_start", "HUD 0.2.x environments run in containers only.", blame="platform")
-        return await open_session(inside(), self.recorder)
 
     async def _raise_if_ended(self, sandbox: StartedSandbox) -> None:
         ended = await sandbox.exit_state()

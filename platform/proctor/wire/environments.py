@@ -8,15 +8,17 @@ from pydantic import Field
 from .base import WireIn, WireOut
 
 VersionStatus = Literal["pending", "building", "probing", "ready", "failed", "cancelled", "stored"]
+BuiltKind = Literal["hud", "hud02"]
 SessionState = Literal["waiting", "starting", "open", "closed", "failed"]
 
 
 class EnvironmentIn(WireIn):
     """Registers an image that is already on the engine. A tar of a folder with a Dockerfile is sent as the raw body instead
-    (`Content-Type: application/x-tar` or `application/gzip`, `?name=`)."""
+    (`Content-Type: application/x-tar` or `application/gzip`, `?name=`, `&kind=`)."""
 
     name: str = Field(min_length=1, max_length=255)
     image: str = Field(min_length=1, max_length=512)
+    kind: BuiltKind = Field(default="hud", description="`hud02`: an image with a `hud_controller` package, as HUD 0.2.x has them.")
 
 
 class TemplateOut(WireOut):
