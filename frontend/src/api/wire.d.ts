@@ -566,11 +566,18 @@ export interface components {
         /**
          * EnvironmentIn
          * @description Registers an image that is already on the engine. A tar of a folder with a Dockerfile is sent as the raw body instead
-         *     (`Content-Type: application/x-tar` or `application/gzip`, `?name=`).
+         *     (`Content-Type: application/x-tar` or `application/gzip`, `?name=`, `&kind=`).
          */
         EnvironmentIn: {
             /** Image */
             image: string;
+            /**
+             * Kind
+             * @description `hud02`: an image with a `hud_controller` package, as HUD 0.2.x has them.
+             * @default hud
+             * @enum {string}
+             */
+            kind?: "hud" | "hud02";
             /** Name */
             name: string;
         };
