@@ -18,6 +18,7 @@ from proctor.formats import FileRefused
 from proctor.formats.base import Row, RowProblem, problem
 from proctor.formats.folders import PATH
 from proctor.formats.mapping import Made, Mapper
+from proctor.wire.errors import Problem
 from proctor.wire.imports import Mapping, PlanCounts
 from tasksets import bulk, queries, versions
 from tasksets.analysis.checks import Rules
@@ -55,7 +56,8 @@ class Checker:
         key = versions.slug_json(made.task.slug)
         first = self._lines.setdefault(key, made.line)
         if first != made.line:
-            return Made(made.line, None, (problem("slug", f"the slug stands on line {first} already", made.task.slug),))
+            twice = Problem(path="slug", rule=f"the slug stands on line {first} already", value=made.task.slug)
+            return Made(made.line, None, (self._mapper.placed(twice, row),))
         if made.task.env in self._taken and PATH in row.cells:
             return Made(made.line, None, (problem("env", "there is an environment of this name that is no task folder", made.task.env),))
         return made

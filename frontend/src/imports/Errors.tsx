@@ -71,7 +71,7 @@ function columnsOf(onEdit: Props["onEdit"]): Column<RowError>[] {
             width: 110,
             className: "on-phone",
             cell: (error: RowError) => (
-              <button type="button" className="btn small" aria-label={`Edit line ${error.line}`} onClick={() => onEdit(error)}>
+              <button type="button" className="btn small" aria-label={`Edit row on line ${error.line}`} onClick={() => onEdit(error)}>
                 Edit row
               </button>
             ),
