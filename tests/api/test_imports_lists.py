@@ -61,6 +61,8 @@ def test_a_row_is_read_whole_to_be_mended(api: Imports) -> None:
     assert api.get(f"{path}/3").status_code == api.get(f"{path}/99").status_code == 404
     api.send(f"{path}/2", {"values": {"n": "1.10"}}, "PUT")
     assert api.get(f"{path}/2").json()["cells"]["n"] == "1.10" and api.get(f"{path}/2").json()["errors"] == []
+    api.send(f"{path}/4", {"values": {"slug": "a"}}, "PUT")
+    assert [one["rule"] for one in api.get(f"{path}/4").json()["errors"]] == ["the slug stands on line 2 already"]
 
 
 def test_a_row_of_broken_json_or_foreign_bytes_is_shown_as_text(api: Imports) -> None:
