@@ -4,6 +4,7 @@ import type { RouteObject } from "react-router";
 import { Shell } from "./shell/Shell";
 import { Broken, NotFound } from "./shell/Errors";
 import { dashed } from "./ui/formats";
+import { SharedFrame } from "./shares/SharedFrame";
 import { chunk } from "./ui/chunk";
 
 const Home = chunk(() => import("./home/Home"));
@@ -24,6 +25,9 @@ const StartJob = chunk(() => import("./runs/StartJob"));
 const Run = chunk(() => import("./runs/Run"));
 const Environments = chunk(() => import("./environments/Environments"));
 const Environment = chunk(() => import("./environments/Environment"));
+const Shares = chunk(() => import("./shares/Shares"));
+const SharedSet = chunk(() => import("./shares/SharedSet"));
+const SharedTask = chunk(() => import("./shares/SharedTask"));
 const Models = chunk(() => import("./models/Models"));
 
 /** Hex and dashed ids name the same object; the page has one address for it. */
@@ -37,6 +41,15 @@ const byId = (element: React.ReactNode) => <OneSpelling>{element}</OneSpelling>;
 
 export const routes: RouteObject[] = [
   { path: "/sign-in", element: <SignIn /> },
+  {
+    path: "/share/:token",
+    element: <SharedFrame />,
+    errorElement: <Broken />,
+    children: [
+      { index: true, element: <SharedSet /> },
+      { path: "tasks/:slug", element: <SharedTask /> },
+    ],
+  },
   {
     path: "/",
     element: <Shell />,
@@ -68,6 +81,7 @@ export const routes: RouteObject[] = [
       { path: "models", element: <Models /> },
       { path: "models/:id", element: <Models /> },
       { path: "settings/api-keys", element: <ApiKeys /> },
+      { path: "settings/shares", element: <Shares /> },
       { path: "settings", element: <Navigate to="/settings/api-keys" replace /> },
       { path: "project/api-keys", element: <Navigate to="/settings/api-keys" replace /> },
       { path: "*", element: <NotFound /> },

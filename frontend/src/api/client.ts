@@ -29,7 +29,7 @@ export const chosenTeam = () => sessionStorage.getItem(TEAM);
 export const chooseTeam = (id: string) => sessionStorage.setItem(TEAM, id);
 
 interface Call {
-  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent as JSON. */
   body?: unknown;
   /** Sent as it is: text that must keep its digits, or a file. */
@@ -56,12 +56,13 @@ function readHeaders(): Record<string, string> {
 export const writeHeaders = (): Record<string, string> => ({ ...readHeaders(), ...(csrfToken ? { "X-CSRFToken": csrfToken } : {}) });
 
 async function send(path: string, call: Call): Promise<Response> {
-  const headers = new Headers(call.method && call.method !== "GET" ? writeHeaders() : readHeaders());
+  const method = call.method ?? "GET";
+  const reads = method === "GET" || method === "HEAD";
+  const headers = new Headers(reads ? readHeaders() : writeHeaders());
   if (call.body !== undefined) headers.set("Content-Type", "application/json");
   if (call.raw !== undefined) headers.set("Content-Type", call.type ?? "application/json");
   const body = call.raw ?? (call.body === undefined ? null : JSON.stringify(call.body));
-  const method = call.method ?? "GET";
-  const response = await persist(() => fetch(address(path, call.query), { method, headers, body, credentials: "same-origin", signal: call.signal ?? null }), method === "GET" || call.repeatable ? TRIES : 1);
+  const response = await persist(() => fetch(address(path, call.query), { method, headers, body, credentials: "same-origin", signal: call.signal ?? null }), reads || call.repeatable ? TRIES : 1);
   if (!response.ok) throw await errorOf(response);
   return response;
 }

@@ -16,6 +16,8 @@ import type {
   Page,
   PageOf,
   RunRow,
+  ShareOut,
+  SharedTaskset,
   TagOut,
   TaskHistoryRow,
   TaskOut,
@@ -99,6 +101,11 @@ export const environmentVersionQuery = (ref: string, number: number) =>
   });
 
 export const modelsQuery = () => pages<ModelEndpointOut>(["models"], "/api/models");
+export const sharesQuery = () => pages<ShareOut>(["shares"], "/api/shares");
+export const sharedQuery = (token: string) => queryOptions({ queryKey: ["shared", token], queryFn: () => api<SharedTaskset>(`/api/shared/${part(token)}`) });
+export const sharedTasksQuery = (token: string, filter: Filter) => pages<TaskRow>(["shared", token, "tasks"], `/api/shared/${part(token)}/tasks`, { limit: 200, ...filter });
+export const sharedTaskQuery = (token: string, slug: string) =>
+  queryOptions({ queryKey: ["shared", token, "task", slug], queryFn: () => api<TaskOut>(`/api/shared/${part(token)}/tasks/${part(slug)}`) });
 export const keysQuery = () => pages<KeyOut>(["keys"], "/api/keys");
 export const lastJobsQuery = queryOptions({ queryKey: ["last-jobs"], queryFn: () => api<LastJobs>("/api/last-jobs"), staleTime: 10_000 });
 

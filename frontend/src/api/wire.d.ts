@@ -1637,6 +1637,45 @@ export interface components {
             /** Title */
             title: string;
         };
+        /**
+         * PullIn
+         * @description `POST /api/task-apps/{ref}/pull`: its tasks as a version of a taskset. Without `seeds`, so many from `first` on; without `count`, all that
+         *     it says it has. Each split gives a task for each seed.
+         */
+        PullIn: {
+            /**
+             * Count
+             * @default null
+             */
+            count?: number | null;
+            /**
+             * First
+             * @default 0
+             */
+            first?: number;
+            /**
+             * Mode
+             * @description What becomes of tasks that are not pulled again.
+             * @default replace
+             * @enum {string}
+             */
+            mode?: "merge" | "replace";
+            /**
+             * Seeds
+             * @default null
+             */
+            seeds?: number[] | null;
+            /**
+             * Splits
+             * @default null
+             */
+            splits?: string[] | null;
+            /**
+             * Taskset
+             * @description Name of the taskset; made when there is none.
+             */
+            taskset: string;
+        };
         /** PullOut */
         PullOut: {
             /** Created */
@@ -2718,6 +2757,40 @@ export interface components {
             /** Title */
             title: string;
         };
+        /**
+         * TasksetPullIn
+         * @description A taskset of another Proctor. `key` is used once and kept nowhere.
+         */
+        TasksetPullIn: {
+            /**
+             * Id
+             * @description Made by the client: the import that shows the progress; sent again it answers the same.
+             * @default null
+             */
+            id?: string | null;
+            /**
+             * Key
+             * @description An API key of the other Proctor, with the scope read.
+             * @default
+             */
+            key?: string;
+            /**
+             * Name
+             * @description Of the set here, whose tasks become those; null: as there.
+             * @default null
+             */
+            name?: string | null;
+            /**
+             * Reference
+             * @description There: `name`, `name@3`, `name@tag`, `name@sha256:…`.
+             */
+            reference: string;
+            /**
+             * Url
+             * @description The other Proctor's address, as `https://host`.
+             */
+            url: string;
+        };
         /** TasksetRef */
         TasksetRef: {
             /** Digest */
@@ -2933,79 +3006,6 @@ export interface components {
         WorkersOut: {
             /** Items */
             items: components["schemas"]["WorkerOut"][];
-        };
-        /**
-         * PullIn
-         * @description `POST /api/task-apps/{ref}/pull`: its tasks as a version of a taskset. Without `seeds`, so many from `first` on; without `count`, all that
-         *     it says it has. Each split gives a task for each seed.
-         */
-        proctor__wire__task_apps__PullIn: {
-            /**
-             * Count
-             * @default null
-             */
-            count?: number | null;
-            /**
-             * First
-             * @default 0
-             */
-            first?: number;
-            /**
-             * Mode
-             * @description What becomes of tasks that are not pulled again.
-             * @default replace
-             * @enum {string}
-             */
-            mode?: "merge" | "replace";
-            /**
-             * Seeds
-             * @default null
-             */
-            seeds?: number[] | null;
-            /**
-             * Splits
-             * @default null
-             */
-            splits?: string[] | null;
-            /**
-             * Taskset
-             * @description Name of the taskset; made when there is none.
-             */
-            taskset: string;
-        };
-        /**
-         * PullIn
-         * @description A taskset of another Proctor. `key` is used once and kept nowhere.
-         */
-        proctor__wire__tasksets__PullIn: {
-            /**
-             * Id
-             * @description Made by the client: the import that shows the progress; sent again it answers the same.
-             * @default null
-             */
-            id?: string | null;
-            /**
-             * Key
-             * @description An API key of the other Proctor, with the scope read.
-             * @default
-             */
-            key?: string;
-            /**
-             * Name
-             * @description Of the set here, whose tasks become those; null: as there.
-             * @default null
-             */
-            name?: string | null;
-            /**
-             * Reference
-             * @description There: `name`, `name@3`, `name@tag`, `name@sha256:…`.
-             */
-            reference: string;
-            /**
-             * Url
-             * @description The other Proctor's address, as `https://host`.
-             */
-            url: string;
         };
     };
     responses: never;

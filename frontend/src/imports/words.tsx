@@ -5,8 +5,8 @@ import type { StateKind } from "../ui/State";
 
 const STATES: Record<ImportOut["status"], readonly [StateKind, string]> = {
   new: ["pen", "to be mapped"],
-  ready: ["pen", "to be mapped"],
   pulling: ["run", "pulling"],
+  ready: ["pen", "to be mapped"],
   checking: ["run", "checking"],
   checked: ["pen", "to be committed"],
   committing: ["run", "committing"],

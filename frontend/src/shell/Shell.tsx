@@ -45,7 +45,7 @@ function Frame({ me }: { me: Me }) {
   const { pathname } = useLocation();
   useEffect(() => suitSide(pathname), [pathname]);
   useTeamFeed();
-  useKeys("Go to", PLACES.map((place) => ({ keys: place.keys ?? "", what: place.text, run: () => void navigate(place.to) })), SHELL);
+  useKeys("Go to", PLACES.flatMap((place) => (place.keys ? [{ keys: place.keys, what: place.text, run: () => void navigate(place.to) }] : [])), SHELL);
   useKeys("Everywhere", [
     { keys: "mod+k", what: "Command menu", typing: true, run: () => setMenu((open) => !open) },
     { keys: "/", what: "Search in this page", run: () => document.querySelector<HTMLInputElement>("[data-page-search]")?.focus() },
@@ -115,10 +115,12 @@ function Side({ me }: { me: Me }) {
       <div className="desk grow" />
       <Capacity />
       <div className="nav desk">
-        <Link to="/settings/api-keys" title="API keys" aria-current={here("/settings") ? "page" : undefined}>
-          <Icon name="key" />
-          <span className="words">API keys</span>
-        </Link>
+        {PLACES.filter((place) => place.to.startsWith("/settings")).map((place) => (
+          <Link key={place.to} to={place.to} title={place.text} aria-current={here(place.to) ? "page" : undefined}>
+            <Icon name={place.icon} />
+            <span className="words">{place.text}</span>
+          </Link>
+        ))}
       </div>
     </nav>
   );

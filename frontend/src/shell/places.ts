@@ -8,4 +8,5 @@ export const PLACES: { to: string; text: string; icon: IconName; keys?: string }
   { to: "/jobs", text: "Jobs", icon: "jobs", keys: "g j" },
   { to: "/models", text: "Models", icon: "model", keys: "g m" },
   { to: "/settings/api-keys", text: "API keys", icon: "key", keys: "g s" },
+  { to: "/settings/shares", text: "Share links", icon: "link" },
 ];

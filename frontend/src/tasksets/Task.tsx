@@ -5,21 +5,12 @@ import { taskQuery, tasksetQuery } from "../api/queries";
 import { Load } from "../shell/Load";
 import { Digest } from "../ui/Copy";
 import { Icon } from "../ui/Icon";
-import { Json } from "../ui/Json";
 import { PageHead } from "../ui/Page";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { DraftBar } from "./DraftBar";
 import { TaskActions } from "./TaskActions";
 import { TaskHistory } from "./TaskHistory";
-
-const PARTS = [
-  ["args", "Arguments"],
-  ["columns", "Columns"],
-  ["verifier", "Verifier"],
-  ["agent_config", "Agent config"],
-  ["runtime_config", "Runtime config"],
-  ["validation", "Validation"],
-] as const;
+import { TaskParts } from "./TaskParts";
 
 export default function Task() {
   const { ref = "", slug = "" } = useParams();
@@ -67,20 +58,7 @@ export default function Task() {
         }
       />
       <div className="grid gap-4 px-6 pb-6 max-md:px-4">
-        {PARTS.map(([field, title]) => {
-          const text = task.data[field];
-          if (text === null) return null;
-          return (
-            <section key={field} className="card">
-              <header>
-                <h2>{title}</h2>
-              </header>
-              <div className="p-3">
-                <Json text={text} label={title} />
-              </div>
-            </section>
-          );
-        })}
+        <TaskParts task={task.data} />
         <TaskHistory set={set.data} slug={slug} />
       </div>
       <DraftBar set={set.data} />

@@ -14,6 +14,7 @@ import { Time } from "../ui/Time";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
 import { useArchive } from "./archive";
+import { useMoving } from "./moving";
 import { diffPath, editPath, startPath } from "./paths";
 
 interface HeadProps {
@@ -25,6 +26,7 @@ interface HeadProps {
 
 export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
   const archive = useArchive(set);
+  const moving = useMoving(set, version);
   const navigate = useNavigate();
   const tags = useRows(tagsQuery(set.id)).rows.filter((tag) => tag.version_number === version?.number);
   return (
@@ -60,9 +62,7 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
             <button type="button" className="btn" onClick={onUpload}>
               <Icon name="upload" /> Upload
             </button>
-            <a className="btn" href={`/api/tasksets/${set.name}${version ? `@${version.number}` : ""}/export`} download={`${set.name}.json`}>
-              <Icon name="download" /> Export
-            </a>
+            {moving.download}
             <Link className="btn pri" to={startPath({ name: set.name, head: version })}>
               <Icon name="play" /> New job
             </Link>
@@ -72,6 +72,7 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
               items={[
                 { text: "New task…", hint: <kbd>a</kbd>, disabled: set.archived_at !== null, run: () => void navigate(editPath(set)) },
                 { text: "Rename…", hint: <kbd>e</kbd>, run: onRename },
+                ...moving.items,
                 { text: set.archived_at ? "Restore" : "Archive", run: () => archive.mutate(!set.archived_at) },
               ]}
             />
@@ -79,6 +80,7 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
         }
       />
       {archive.error && <Failed what="Could not archive" error={archive.error} />}
+      {moving.dialog}
     </>
   );
 }

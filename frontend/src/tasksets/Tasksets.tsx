@@ -1,4 +1,5 @@
 /** Find a taskset, see if it is alive, make or upload one. */
+import { useState } from "react";
 import { Link, useNavigate, useSearchParams } from "react-router";
 import { tasksetsQuery } from "../api/queries";
 import type { TasksetOut } from "../api/types";
@@ -15,6 +16,7 @@ import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
 import { LastMean, useLastJob } from "./lastJob";
+import { PullDialog } from "./PullDialog";
 
 const COLUMNS: Column<TasksetOut>[] = [
   {
@@ -49,6 +51,7 @@ export default function Tasksets() {
   const [params, setParams] = useSearchParams();
   const q = params.get("q") ?? "";
   const navigate = useNavigate();
+  const [pulling, setPulling] = useState(false);
   useKeys("Tasksets", [{ keys: "u", what: "Upload tasks", run: () => void navigate(newImport(null)) }]);
   const sets = useRows(tasksetsQuery({ q }));
   const upload = (
@@ -63,6 +66,9 @@ export default function Tasksets() {
         actions={
           <>
             <UseFromCode snippets={[rest("/api/tasksets"), sdk('from hud import Taskset\ntasks = Taskset.from_api("NAME")'), hud("hud sync tasks NAME tasks.py")]} />
+            <button type="button" className="btn" onClick={() => setPulling(true)}>
+              <Icon name="download" /> Pull from another Proctor…
+            </button>
             {upload}
           </>
         }
@@ -95,6 +101,7 @@ export default function Tasksets() {
           }
         />
       )}
+      {pulling && <PullDialog onClose={() => setPulling(false)} />}
     </main>
   );
 }

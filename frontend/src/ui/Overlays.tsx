@@ -96,7 +96,7 @@ interface MenuProps {
 export function Menu({ button, label, items, head, open, onOpen }: MenuProps) {
   const held = open === undefined ? {} : { open, ...(onOpen && { onOpenChange: onOpen }) };
   return (
-    <DropdownMenu.Root {...held}>
+    <DropdownMenu.Root modal={false} {...held}>
       <DropdownMenu.Trigger asChild>{button}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="pop" align="end" sideOffset={6} collisionPadding={12} aria-label={label}>

@@ -108,3 +108,6 @@ export function dashed(id: string): string {
   if (!HEX32.test(id)) return id.toLowerCase();
   return id.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
+
+/** An id made here; pages over plain HTTP have no `randomUUID`. */
+export const newId = () => dashed([...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""));

@@ -26,7 +26,7 @@ class TasksetChange(WireIn):
     answer_fields: list[AnswerField] | None = Field(default=None, max_length=20, description="Keys that hold answers; none: the usual ones.")
 
 
-class PullIn(WireIn):
+class TasksetPullIn(WireIn):
     """A taskset of another Proctor. `key` is used once and kept nowhere."""
 
     url: str = Field(min_length=1, max_length=1000, description="The other Proctor's address, as `https://host`.")
