@@ -122,6 +122,14 @@ def test_every_promise_names_tests_that_are_there() -> None:
         assert missing == []
 
 
+def test_every_row_of_compatibility_names_tests_that_are_there() -> None:
+    rows = re.findall(r"(?m)^\| .* \| (.*::.*) \|$", page("compatibility.md"))
+    named = [re.fullmatch(r"`([\w/]+\.py)::(test_\w+)`", test) for row in rows for test in row.split(", ")]
+    assert rows and all(named)
+    missing = [f"{path}::{test}" for path, test in (found.groups() for found in named if found) if f"def {test}(" not in (ROOT / "tests" / path).read_text()]
+    assert missing == []
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(path: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())

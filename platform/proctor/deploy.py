@@ -1,4 +1,5 @@
-"""A folder as a build context: what `proctor env deploy` sends. `.dockerignore` is honoured; version control and `.env` files never leave.
+"""A folder as a build context: what `proctor env deploy` sends. `.dockerignore` is honoured; version control, virtual environments and `.env`
+files never leave.
 
 A folder without a Dockerfile gets one: a Python image, the folder's `requirements.txt` if there is one, and `proctor.environment`, which
 serves its `env.py`. Imports the standard library only, so that an archive is the same for the same files, whatever their times.
@@ -74,7 +75,7 @@ def _add(archive: tarfile.TarFile, member: Member) -> None:
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Files that are not left out; links are not followed, those that lead out of the folder are refused."""
-    rules = _rules(folder)
+    rules = [*((False, path.parent.relative_to(folder).as_posix()) for path in folder.rglob("pyvenv.cfg")), *_rules(folder)]
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder).as_posix()
         if path.is_dir() or _is_left_out(place, rules):

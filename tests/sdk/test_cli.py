@@ -148,6 +148,9 @@ def test_a_folder_is_sent_with_what_serves_it_and_without_secrets(tmp_path: Path
     (folder / "data" / "deep").mkdir(parents=True)
     for name in ("env.py", ".env", "prod.env", "data/words.txt", "data/deep/notes.log", "keep.log", "requirements.txt"):
         (folder / name).write_text(name)
+    (folder / "venv" / "bin").mkdir(parents=True)
+    (folder / "venv" / "pyvenv.cfg").touch()
+    (folder / "venv" / "bin" / "python").symlink_to(sys.executable)
     (folder / ".dockerignore").write_text("# logs\n**/*.log\n!keep.log\n")
     found = context_of(folder, tmp_path)
     assert {name for name in found if name.startswith("app/")} == {"app/env.py", "app/data/words.txt", "app/keep.log", "app/requirements.txt", "app/.dockerignore"}

@@ -42,17 +42,19 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 class Reader:
-    """Works through a page in a folder. `python` runs scripts of a kind that `pythons` names another interpreter for."""
+    """Works through a page in an empty folder, with `proctor` and `python` on the path; signed in nowhere."""
 
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.folder = folder
-        (folder / ".bin").mkdir(parents=True)
-        command = folder / ".bin" / "proctor"
+        folder.mkdir(parents=True)
+        commands = folder.with_name(f"{folder.name}-bin")
+        commands.mkdir()
+        command = commands / "proctor"
         command.write_text(PROCTOR.format(python=sys.executable))
         command.chmod(0o755)
-        (folder / ".bin" / "python").symlink_to(sys.executable)
+        (commands / "python").symlink_to(sys.executable)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PROCTOR_", "HUD_", "OPENAI_"))}
-        self.env = {**clean, "XDG_CONFIG_HOME": str(folder / ".config"), "PYTHONPATH": str(ROOT / "platform"), **env, "PATH": f"{folder / '.bin'}:{os.environ['PATH']}"}
+        self.env = {**clean, "XDG_CONFIG_HOME": str(commands / "config"), "PYTHONPATH": str(ROOT / "platform"), **env, "PATH": f"{commands}:{os.environ['PATH']}"}
         self.printed = ""
 
     def read(self, page: Path) -> None:

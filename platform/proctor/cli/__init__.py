@@ -71,5 +71,8 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has enough
         sys.stderr.close()
         sys.exit(FAILED)
+    except OSError as error:
+        note(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
