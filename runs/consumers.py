@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import uuid
+import weakref
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
@@ -40,12 +41,12 @@ logger = logging.getLogger(__name__)
 FRAME_BYTES = 256_000
 MAX_SUBSCRIPTIONS = 64
 RECHECK_S = 30
-_tailers: dict[int, Tailer] = {}
+_tailers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Tailer] = weakref.WeakKeyDictionary()
 
 
 def tailer() -> Tailer:
     """The tailer of this event loop."""
-    return _tailers.setdefault(id(asyncio.get_running_loop()), Tailer())
+    return _tailers.setdefault(asyncio.get_running_loop(), Tailer())
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

@@ -33,13 +33,14 @@ MAX_WAITING_BYTES = 8_000_000
 
 @dataclass(eq=False)
 class Subscription:
-    """One `sub` of one socket. `outbox` is shared by the socket's subscriptions."""
+    """One `sub` of one socket. `outbox` is shared by the socket's subscriptions. Without `steps` only a run's state is told."""
 
     number: int
     kind: str
     key: uuid.UUID
     outbox: Outbox
     cursor: Any = 0
+    steps: bool = True
 
 
 class Outbox:
@@ -184,6 +185,8 @@ class Tailer:
             topic = self.runs.get(run_id)
             if topic is None:
                 continue
+            if not any(member.steps for member in topic.members):
+                topic.seq = head.last_seq
             while topic.seq < head.last_seq:
                 topic.seq = await self._send_steps(head.run, topic.members, topic.seq)
             if topic.revision != head.run.revision:
@@ -197,7 +200,7 @@ class Tailer:
         for step in found.items:
             event = step_event(step)
             for member in members:
-                if member.cursor < step.seq:
+                if member.steps and member.cursor < step.seq:
                     member.outbox.put(member.number, step.seq, event)
         for member in members:
             member.cursor = max(member.cursor, reached)

@@ -236,6 +236,17 @@ def head_task(row: HeadTask) -> VersionTask:
     return VersionTask(row.position, row.slug, row.content.id, row.content.content_id, row.env, row.task_id, row.content.text)
 
 
+def tasks_at(version: Version, positions: Iterable[int]) -> dict[int, VersionTask]:
+    """The tasks at these places of the version's order."""
+    wanted = set(positions)
+    rows = (row for part in batches(sorted(wanted)) for row in _head_rows(version).filter(position__in=part))
+    found = {row.position: head_task(row) for row in rows}
+    if len(found) == len(wanted) or _is_head(version) or not wanted:
+        return found
+    lines = ((place, line) for place, line in _numbered(version, None, min(wanted)) if place in wanted)
+    return {task.position: task for task in read_tasks(version.taskset.team_id, lines)}
+
+
 def find_tasks(version: Version, *, start: int, limit: int) -> list[VersionTask] | None:
     """Tasks from position `start` on, from the head's own rows; None for any other version."""
     rows = list(_head_rows(version).filter(position__gte=start).order_by("position")[:limit])

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, JsonResponse
 from pydantic import ValidationError
 from rest_framework import exceptions as drf
@@ -92,6 +92,8 @@ def as_app_error(error: BaseException) -> AppError | None:
         return not_found("This address")
     if isinstance(error, RequestDataTooBig):
         return too_large("body_bytes")
+    if isinstance(error, SuspiciousOperation):
+        return AppError("parse_error", 400, f"The request could not be read: {error}"[:300])
     if isinstance(error, drf.APIException):
         return _of_drf(error)
     return None

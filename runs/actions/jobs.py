@@ -7,6 +7,7 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -218,7 +219,8 @@ class Submission:
     agent: AgentIn
     model: GivenModel | None = None
     timeout_s: float | None = None
-    taskset_id: uuid.UUID | None = None
+    of: Pinned | None = None
+    """The taskset, when the server knows it."""
     job_name: str | None = None
 
 
@@ -270,7 +272,9 @@ def _open_secrets(agent: AgentIn) -> list[Problem]:
 
 
 def _hosted_job(caller: Caller, given: Submission) -> Job:
-    facts = {"name": (given.job_name or given.slug or "job")[:255]} | ({"taskset_id": given.taskset_id} if given.taskset_id else {})
+    facts: dict[str, Any] = {"name": (given.job_name or given.slug or "job")[:255]}
+    if given.of is not None:
+        facts |= {"taskset": given.of.taskset, "version": given.of.version}
     job = ensure_job(caller, given.job_id, facts, source="hosted")
     model = given.agent.config.get("model")
     agent = {"agent_type": given.agent.type, "agent_config": json.dumps(given.agent.config), "model": model if isinstance(model, str) else None}
