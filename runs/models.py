@@ -217,13 +217,14 @@ class SpanIndex(models.Model):
 
 
 class Blob(models.Model):
-    """An image or large payload of steps, content-addressed; the bytes are in the default storage under `blobs/`."""
+    """An image or large payload of steps, content-addressed; the bytes are in the default storage under `blobs/`. `stored_at` is when it came
+    last."""
 
     team = models.ForeignKey(Team, models.CASCADE)
     sha256 = models.CharField(max_length=64)
     mime_type = models.CharField(max_length=100)
     size_bytes = models.BigIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    stored_at = models.DateTimeField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "sha256"], name="blob_once_per_team")]
@@ -237,6 +238,7 @@ class BlobUse(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "sha256"], name="blob_use_once")]
+        indexes = [models.Index(fields=["sha256"], name="blob_use_by_sha256")]
 
 
 class Lease(models.Model):

@@ -36,9 +36,10 @@ from runs.scheduler import Scheduler
 from runs.sweep import Sweeper
 from tasksets.analysis import worker as analyses
 from tasksets.imports import worker as imports
+from web.processes import run_quietly
 
 logger = logging.getLogger(__name__)
-BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S, ANALYSES_S = 1.0, 5.0, 25.0, 60.0, 3.0, 3.0
+BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S, ANALYSES_S, STORAGE_S = 1.0, 5.0, 25.0, 60.0, 3.0, 3.0, 900.0
 BUILDS = 2
 
 
@@ -88,7 +89,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._sessions(), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets())]
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._sessions(), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets(), self._sweep_storage())]
         self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(), self._check_imports(), self._analyse_tasksets())]
 
     async def _find_engine(self) -> None:
@@ -151,6 +152,13 @@ class WorkerProcess:
         while True:
             await self._guarded(analyses.run_waiting)
             await asyncio.sleep(ANALYSES_S)
+
+    async def _sweep_storage(self) -> None:
+        """Once a day, by one of the workers."""
+        while True:
+            await asyncio.sleep(STORAGE_S)
+            if await self._guarded(lambda: self.ledger.write(workers.take_lease, "storage", uuid.uuid4().hex, 86_400.0)):
+                await self._guarded(lambda: run_quietly("sweep"))
 
     async def _guarded(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from django.db import transaction
-from django.db.models import F, Model, Q, QuerySet, Value
+from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import StrIndex
 from django.utils import timezone
 
 from accounts.audit import audit
 from accounts.callers import Caller
 from proctor import content
-from tasksets import bulk, comparisons, exports, queries, versions
+from tasksets import bulk, comparisons, exports, queries, sweeping, versions
 from tasksets.analysis.actions import drop_analyses
 from tasksets.commits import hold_contents
 from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TableBlock, TaskContent, Taskset, Version
@@ -29,7 +29,6 @@ from web.errors import conflict, invalid, not_found, problem
 
 logger = logging.getLogger(__name__)
 SWEEP_BATCH = 500
-CHUNKS_AT_ONCE = 50
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,6 @@ class _Marks:
     version_count: int
     chunk_ids: list[str]
     contents: list[uuid.UUID]
-
-
-class _Moved(Exception):
-    """The team made a version since the marks were set."""
 
 
 def purge(caller: Caller, taskset: Taskset, *, confirm: str) -> Purged:
@@ -114,50 +109,22 @@ def _sweep(taskset: Taskset) -> _Marks:
     while True:
         marks = _mark(taskset)
         try:
-            _delete_checked(taskset, marks, marks.contents, lambda part: Q(id__in=part), TaskContent)
-            _delete_checked(taskset, marks, marks.chunk_ids, lambda part: Q(team_id=taskset.team_id, chunk_id__in=part), Chunk)
+            sweeping.delete_checked(taskset.team_id, marks.version_count, TaskContent, "id", marks.contents)
+            sweeping.delete_checked(taskset.team_id, marks.version_count, Chunk, "chunk_id", marks.chunk_ids)
             return marks
-        except _Moved:
+        except sweeping.Moved:
             logger.info("purge marked again taskset=%s", taskset.id)
 
 
-def _delete_checked(
-    taskset: Taskset, marks: _Marks, items: Iterable[object], where: Callable[[list[object]], Q], model: type[Model]
-) -> None:
-    for part in bulk.batches(items, SWEEP_BATCH):
-        with transaction.atomic():
-            hold_contents(taskset.team_id)
-            if _version_count(taskset) != marks.version_count:
-                raise _Moved
-            model._default_manager.filter(where(part)).delete()
-
-
-def _version_count(taskset: Taskset) -> int:
-    return Version.objects.filter(taskset__team_id=taskset.team_id).count()
-
-
 def _mark(taskset: Taskset) -> _Marks:
-    count = _version_count(taskset)
-    mine = _chunk_ids(Version.objects.filter(taskset=taskset))
-    others = _chunk_ids(Version.objects.filter(taskset__team_id=taskset.team_id).exclude(taskset=taskset))
+    count = sweeping.version_count(taskset.team_id)
+    mine = sweeping.chunk_ids(Version.objects.filter(taskset=taskset))
+    others = sweeping.chunk_ids(Version.objects.filter(taskset__team_id=taskset.team_id).exclude(taskset=taskset))
     alone = mine - others
-    contents = {content_id for text in _texts(taskset.team_id, alone) for content_id in _content_ids(text)}
-    for text in _texts(taskset.team_id, others) if contents else ():
-        contents.difference_update(_content_ids(text))
+    contents = {content_id for text in sweeping.chunk_texts(taskset.team_id, alone) for content_id in sweeping.content_ids(text)}
+    for text in sweeping.chunk_texts(taskset.team_id, others) if contents else ():
+        contents.difference_update(sweeping.content_ids(text))
     return _Marks(count, sorted(alone), [queries.content_key(taskset.team_id, content_id) for content_id in sorted(contents)])
-
-
-def _chunk_ids(found: QuerySet[Any]) -> set[str]:
-    return {chunk_id for ids in found.values_list("chunk_ids", flat=True).iterator() for chunk_id in ids}
-
-
-def _texts(team_id: uuid.UUID, chunk_ids: Iterable[str]) -> Iterator[str]:
-    for part in bulk.batches(chunk_ids, CHUNKS_AT_ONCE):
-        yield from Chunk.objects.filter(team_id=team_id, chunk_id__in=part).values_list("text", flat=True)
-
-
-def _content_ids(text: str) -> Iterator[str]:
-    return (versions.content_id_of(line) for line in versions.lines_of([text.encode()]))
 
 
 def redact(caller: Caller, taskset: Taskset, *, slug: str, reason: str) -> Redacted:

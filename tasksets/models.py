@@ -192,5 +192,17 @@ class Export(models.Model):
         constraints = [models.UniqueConstraint(fields=["version", "name", "encoding"], name="one_export_per_encoding")]
 
 
+class Mark(models.Model):
+    """What the sweep found held by nothing, and since when it does (`tasksets.sweeping`). `kind`: `content` or `chunk`."""
+
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=7)
+    key = models.CharField(max_length=64)
+    since = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "kind", "key"], name="one_mark_per_thing")]
+
+
 from tasksets.analysis.models import Analysis, Finding  # noqa: E402, F401
 from tasksets.imports.models import Import, ImportEdit, ImportProblem, SavedMapping, Upload, UploadPart  # noqa: E402, F401

@@ -66,10 +66,12 @@ def blob_path(sha256: str) -> str:
 
 
 def store_blob(team_id: uuid.UUID, media: Media) -> None:
+    """The row first, then the file: `runs.actions.blobs` says why."""
+    row = Blob(team_id=team_id, sha256=media.sha256, mime_type=media.mime_type, size_bytes=len(media.body), stored_at=timezone.now())
+    Blob.objects.bulk_create([row], update_conflicts=True, unique_fields=["team", "sha256"], update_fields=["stored_at"])
     path = blob_path(media.sha256)
     if not default_storage.exists(path):
         default_storage.save(path, ContentFile(media.body))
-    Blob.objects.bulk_create([Blob(team_id=team_id, sha256=media.sha256, mime_type=media.mime_type, size_bytes=len(media.body))], ignore_conflicts=True)
 
 
 def record_spans(run_id: uuid.UUID, attempt: int, prepared: Prepared, *, fence: bool) -> int:

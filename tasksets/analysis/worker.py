@@ -1,21 +1,16 @@
-"""What a worker does with analyses: a process of the lowest priority for as long as something waits, so that rollouts neither wait for
-its CPU nor lose their memory to it. `process_one` is what that process (`manage.py analyse`) does.
+"""What a worker does with analyses: a process of the lowest priority for as long as something waits. `process_one` is what that process
+(`manage.py analyse`) does.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
 from collections.abc import Callable
 
-from django.conf import settings
 from django.db import connections
 
 from tasksets.analysis.claims import claim_waiting, is_waiting
+from web.processes import run_quietly
 from web.threads import in_reader
-
-LOWEST = 19
 
 
 def process_one(holder: str, stopping: Callable[[], bool] = bool) -> bool:
@@ -38,12 +33,5 @@ async def run_waiting() -> bool:
     """False when nothing waits; else when a process has done it. Cancelled, it ends the process first, which gives back what it holds."""
     if not await in_reader(is_waiting):
         return False
-    process = await asyncio.create_subprocess_exec(sys.executable, str(settings.ROOT / "manage.py"), "analyse", stdout=sys.stderr)
-    try:
-        os.setpriority(os.PRIO_PROCESS, process.pid, LOWEST)
-        await process.wait()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+    await run_quietly("analyse")
     return True

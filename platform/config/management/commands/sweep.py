@@ -1,0 +1,20 @@
+"""`manage.py sweep`: deletes what is stored and held by nothing. The worker starts it once a day; it dies with its parent."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Deletes stored contents, chunks, blobs and files that nothing has held for a day."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from config.parent import ask_for_death
+        from runs.actions.blobs import sweep_blobs
+        from tasksets.sweeping import sweep
+
+        ask_for_death()
+        done = sweep()
+        blobs = sweep_blobs()
+        self.stderr.write(f"{done.contents} contents, {done.chunks} chunks, {done.files} files and {blobs} blobs deleted")
