@@ -11,6 +11,7 @@ import { DraftBar } from "./DraftBar";
 import { TaskActions } from "./TaskActions";
 import { TaskHistory } from "./TaskHistory";
 import { TaskParts } from "./TaskParts";
+import { TaskResults } from "./TaskResults";
 
 export default function Task() {
   const { ref = "", slug = "" } = useParams();
@@ -57,9 +58,14 @@ export default function Task() {
           </>
         }
       />
-      <div className="grid gap-4 px-6 pb-6 max-md:px-4">
-        <TaskParts task={task.data} />
-        <TaskHistory set={set.data} slug={slug} />
+      <div className="task-grid px-6 pb-6 max-md:px-4">
+        <div className="grid min-w-0 content-start gap-4">
+          <TaskParts task={task.data} />
+        </div>
+        <div className="grid min-w-0 content-start gap-4">
+          <TaskResults set={set.data} reference={reference} slug={slug} start={start} />
+          <TaskHistory set={set.data} slug={slug} />
+        </div>
       </div>
       <DraftBar set={set.data} />
     </main>

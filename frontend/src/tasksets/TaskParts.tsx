@@ -1,6 +1,8 @@
-/** What a task holds, part by part, as exact JSON. */
+/** What a task holds: the prompt as it reads, then part by part as exact JSON. */
 import type { TaskOut } from "../api/types";
 import { Json } from "../ui/Json";
+import { Markdown } from "../ui/Markdown";
+import { askedIn } from "./prompt";
 
 const PARTS = [
   ["args", "Arguments"],
@@ -12,18 +14,39 @@ const PARTS = [
 ] as const;
 
 export function TaskParts({ task }: { task: TaskOut }) {
-  return PARTS.map(([field, title]) => {
-    const text = task[field];
-    if (text === null) return null;
-    return (
-      <section key={field} className="card">
-        <header>
-          <h2>{title}</h2>
-        </header>
-        <div className="p-3">
-          <Json text={text} label={title} />
-        </div>
-      </section>
-    );
-  });
+  return (
+    <>
+      <Prompt args={task.args} />
+      {PARTS.map(([field, title]) => {
+        const text = task[field];
+        if (text === null) return null;
+        return (
+          <section key={field} className="card">
+            <header>
+              <h2>{title}</h2>
+            </header>
+            <div className="p-3">
+              <Json text={text} label={title} />
+            </div>
+          </section>
+        );
+      })}
+    </>
+  );
+}
+
+function Prompt({ args }: { args: string | null }) {
+  const asked = args === null ? null : askedIn(args);
+  if (!asked) return null;
+  return (
+    <section className="card" aria-label="Prompt">
+      <header>
+        <h2>Prompt</h2>
+        <span className="acts text-12 text-text-3">args.{asked.key}</span>
+      </header>
+      <div className="p-4">
+        <Markdown text={asked.text} />
+      </div>
+    </section>
+  );
 }
