@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
+import json
 import tarfile
 import uuid
 
+import psutil
 import pytest
 
 from proctor.rollout.images import BuildFailed, BuildOptions, build_image, ensure_sample_image, inspect_image, sample_tag
@@ -200,3 +203,84 @@ async def test_a_build_that_is_cut_off_stops_on_the_engine(docker, base, tmp_pat
 )
 async def test_an_image_that_is_not_there_is_none(docker, name):
     assert await inspect_image(docker, name) is None
+
+
+SECRET = "hunter2-" + uuid.uuid4().hex
+USES_SECRET = f"RUN --mount=type=secret,id=TOKEN [\"{PYTHON}\", \"-c\", \"import hashlib; t = open('/run/secrets/TOKEN').read(); open('/seen', 'w').write(hashlib.sha256(t.encode()).hexdigest())\"]\n"
+
+
+async def test_a_build_secret_is_seen_by_its_step_and_is_in_no_layer_and_no_history(docker, sample_image, new_tag, tmp_path):
+    lines = []
+    tar = folder(tmp_path / "a.tar", f"FROM {sample_image}\nARG GREETING\nLABEL greeting=$GREETING\nUSER 0\n{USES_SECRET}", "w:gz")
+    options = BuildOptions({"GREETING": "hello"}, {"TOKEN": SECRET, "OTHER": "x" * 300_000}, no_cache=True, labels={"a": "b"})
+    image_id = await build_image(tar, new_tag, lines.append, options)
+    shown = await docker.images.inspect(new_tag)
+    assert shown["Id"] == image_id and shown["Config"]["Labels"]["greeting"] == "hello" and shown["Config"]["Labels"]["a"] == "b"
+    history = await docker.images.history(new_tag)
+    exported = await exported_files(docker, new_tag)
+    assert exported["seen"] == hashlib.sha256(SECRET.encode()).hexdigest().encode(), "the step had the secret"
+    told = [json.dumps(shown), json.dumps(history), "\n".join(lines)]
+    assert not [text for text in told if SECRET in text]
+    assert not [name for name, content in exported.items() if SECRET.encode() in content or ("run/secrets/TOKEN" in name and content)]
+    assert any("RUN --mount=type=secret" in line for line in lines)
+
+
+async def exported_files(docker, tag):
+    """Every file of every layer, manifests and configs too, as `docker save` gives them."""
+    found = {}
+    async with docker.images.export_image(tag) as response:
+        whole = await response.read()
+    with tarfile.open(fileobj=io.BytesIO(whole)) as archive:
+        for entry in archive:
+            if not entry.isfile():
+                continue
+            content = archive.extractfile(entry).read()
+            found[entry.name] = content if not entry.name.endswith("layer.tar") else b""
+            if entry.name.endswith("layer.tar"):
+                with tarfile.open(fileobj=io.BytesIO(content)) as layer:
+                    found.update({inner.name: layer.extractfile(inner).read() for inner in layer if inner.isfile()})
+    return found
+
+
+async def test_a_large_secret_is_handed_over_whole(sample_image, new_tag, tmp_path):
+    check = f"RUN --mount=type=secret,id=BIG [\"{PYTHON}\", \"-c\", \"assert len(open('/run/secrets/BIG').read()) == 400000\"]\n"
+    await build_image(
+        folder(tmp_path / "a.tar", f"FROM {sample_image}\nUSER 0\n{check}"), new_tag, print, BuildOptions(secrets={"BIG": "y" * 400_000}, no_cache=True)
+    )
+
+
+async def test_a_step_that_mounts_a_cache_is_built(sample_image, new_tag, tmp_path):
+    lines = []
+    mounts = f"RUN --mount=type=cache,target=/cache [\"{PYTHON}\", \"-c\", \"print('cached here')\"]\n"
+    await build_image(folder(tmp_path / "a.tar", f"FROM {sample_image}\n{mounts}"), new_tag, lines.append, BuildOptions(no_cache=True))
+    assert "cached here" in lines
+
+
+async def test_a_buildkit_step_that_fails_is_named_with_its_output(docker, base, tmp_path):
+    lines, tag = [], f"proctor-test:{uuid.uuid4().hex[:12]}"
+    fails = f"RUN --mount=type=secret,id=TOKEN [\"{PYTHON}\", \"-c\", \"import sys; print('oh no'); sys.exit(3)\"]\n"
+    with pytest.raises(BuildFailed, match=r"(?s)exit code: 3.*at \[2/2\] RUN --mount=type=secret"):
+        await build_image(folder(tmp_path / "a.tar", f"FROM {base}\n{fails}"), tag, lines.append, BuildOptions(secrets={"TOKEN": SECRET}))
+    assert "oh no" in lines and lines[-1].startswith("ERROR: ") and SECRET not in "".join(lines)
+    assert await inspect_image(docker, tag) is None
+
+
+async def test_a_buildkit_build_that_is_cancelled_stops_on_the_engine(docker, base, tmp_path):
+    running, tag, mark = asyncio.Event(), f"proctor-test:{uuid.uuid4().hex[:12]}", uuid.uuid4().hex
+    sleeps = f"RUN --mount=type=cache,target=/c [\"{PYTHON}\", \"-c\", \"import time; print('running', flush=True); time.sleep(600)  # {mark}\"]\n"
+    note = lambda line: running.set() if line == "running" else None  # noqa: E731
+    building = asyncio.create_task(build_image(folder(tmp_path / "a.tar", f"FROM {base}\n{sleeps}"), tag, note))
+    await asyncio.wait_for(running.wait(), 60)
+    assert steps_running(mark)
+    building.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await building
+    async with asyncio.timeout(60):
+        while steps_running(mark):
+            await asyncio.sleep(0.1)
+    assert await inspect_image(docker, tag) is None
+
+
+def steps_running(mark):
+    """Processes with the mark in their program; the engine runs on this machine."""
+    return [process for process in psutil.process_iter(["cmdline"]) if any(f"# {mark}" in word for word in process.info["cmdline"] or [])]

@@ -15,7 +15,8 @@ from typing import Any
 
 from aiodocker.exceptions import DockerError
 
-from proctor.rollout.images.context import check_build_context, read_dockerfile
+from proctor.rollout.images.buildkit import Progress, build_with_buildkit, needs_buildkit
+from proctor.rollout.images.context import Dockerfile, check_build_context, read_dockerfile
 from proctor.rollout.images.engine import inspect_image
 from proctor.rollout.sandbox import docker_client
 
@@ -52,7 +53,7 @@ async def build_image(
             raise BuildFailed("; ".join(str(problem) for problem in problems))
         dockerfile = await asyncio.to_thread(read_dockerfile, tar)
         async with asyncio.timeout(timeout_s):
-            return await _build(tar, tag, build_log, options, dockerfile.name)
+            return await _build(tar, tag, build_log, options, dockerfile)
     except TimeoutError as error:
         raise _failed(build_log, f"The build took longer than {timeout_s:g} s") from error
     except DockerError as error:
@@ -68,7 +69,30 @@ def _failed(build_log: BuildLog, what: str) -> BuildFailed:
     return failure
 
 
-async def _build(tar: Path, tag: str, build_log: BuildLog, options: BuildOptions, dockerfile: str) -> str:
+async def _build(tar: Path, tag: str, build_log: BuildLog, options: BuildOptions, dockerfile: Dockerfile) -> str:
+    if options.secrets or needs_buildkit(dockerfile.text):
+        image_id = await _build_new(tar, tag, build_log, options, dockerfile.name)
+    else:
+        image_id = await _build_classic(tar, tag, build_log, options, dockerfile.name)
+    if image_id is None:
+        async with docker_client() as docker:
+            image_id = await inspect_image(docker, tag)
+    if image_id is None:
+        raise BuildFailed(f"The engine ended the build without an image {tag}")
+    return image_id
+
+
+async def _build_new(tar: Path, tag: str, build_log: BuildLog, options: BuildOptions, dockerfile: str) -> str | None:
+    progress = Progress(build_log.emit)
+    try:
+        return await build_with_buildkit(
+            tar, tag, progress, dockerfile=dockerfile, args=options.args, secrets=options.secrets, labels=options.labels, no_cache=options.no_cache
+        )
+    finally:
+        build_log.step = progress.step
+
+
+async def _build_classic(tar: Path, tag: str, build_log: BuildLog, options: BuildOptions, dockerfile: str) -> str | None:
     image_id = None
     async with docker_client() as docker:
         with tar.open("rb") as archive:
@@ -81,9 +105,6 @@ async def _build(tar: Path, tag: str, build_log: BuildLog, options: BuildOptions
             async for event in events:
                 build_log.add(event)
                 image_id = (event.get("aux") or {}).get("ID", image_id)
-        image_id = image_id or await inspect_image(docker, tag)
-    if image_id is None:
-        raise BuildFailed(f"The engine ended the build without an image {tag}")
     return image_id
 
 
@@ -100,9 +121,9 @@ class BuildLog:
         *lines, self._rest = (self._rest + str(event.get("stream", ""))).split("\n")
         self._rest = self._rest[-MAX_LINE_CHARACTERS:]
         for line in lines:
-            self._emit(line.rstrip("\r"))
+            self.emit(line.rstrip("\r"))
 
-    def _emit(self, line: str) -> None:
+    def emit(self, line: str) -> None:
         if line.startswith("Step "):
             self.step = line[:200]
         if not line.strip() or self._count > MAX_LINES:

@@ -37,7 +37,7 @@ async def import_image(docker: aiodocker.Docker, tar: Path, tag: str, changes: S
         "images/create",
         "POST",
         params=params,
-        data=_chunks(tar),
+        data=chunks(tar),
         headers={"Content-Type": "application/x-tar"},
         timeout=aiohttp.ClientTimeout(sock_connect=10),
     ) as response:
@@ -47,7 +47,8 @@ async def import_image(docker: aiodocker.Docker, tar: Path, tag: str, changes: S
     return str((await docker.images.inspect(tag))["Id"])
 
 
-async def _chunks(path: Path) -> AsyncIterator[bytes]:
+async def chunks(path: Path) -> AsyncIterator[bytes]:
+    """A file as a request's body, read in threads."""
     with path.open("rb") as file:
         while chunk := await asyncio.to_thread(file.read, _CHUNK_BYTES):
             yield chunk
