@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -102,20 +102,22 @@ def commit_entries(
     make_plan: MakePlan,
     *,
     tasks: Mapping[bytes, TaskText] | None = None,
+    known: Sequence[versions.Chunk] = (),
     message: str = "",
     verb: str = "taskset.upload",
 ) -> Uploaded:
     """One new version from `make_plan(entries of the head)`, which is called again when another writer was first.
 
     `tasks` holds the contents to be stored, by entry line; a line that is not in it has its content stored already (restore, or
-    `write_contents` called before, batch by batch, by who streams). `make_plan` may raise AppError to refuse. No change: no version.
+    `write_contents` called before, batch by batch, by who streams). `known` chunks, beside the head's, save hashing where the plan has
+    them again. `make_plan` may raise AppError to refuse. No change: no version.
     Raises AppError 403, 404, 409, 413, 422; 503 when others never let it through.
     """
     caller.require("write")
     for _try in range(TRIES):
         target = _find(caller, destination)
         try:
-            return _commit_to(caller, target, make_plan, tasks or {}, message, verb)
+            return _commit_to(caller, target, make_plan, tasks or {}, known, message, verb)
         except (_Moved, IntegrityError) as error:
             logger.info("version planned again taskset=%s because=%s", target.handle, type(error).__name__)
     raise AppError("busy", 503, "Too many writers of this taskset at once; try again", headers={"Retry-After": "2"})
@@ -169,11 +171,14 @@ def _check_open(taskset: Taskset, project_id: uuid.UUID | None) -> None:
         raise conflict(f"Taskset {taskset.name} is in another project, and an upload does not move it", project_id=str(taskset.project_id))
 
 
-def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapping[bytes, TaskText], message: str, verb: str) -> Uploaded:
+def _commit_to(
+    caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapping[bytes, TaskText], known: Sequence[versions.Chunk], message: str, verb: str
+) -> Uploaded:
     head = target.taskset.head if target.taskset else None
     if head and target.taskset:
         head.taskset = target.taskset
-    lines = queries.version_lines(head)
+    chunks = queries.version_chunks(head)
+    lines = versions.lines_of(chunk.text for chunk in chunks)
     plan = make_plan(lines)
     if len(plan.entries) > settings.PROCTOR_LIMITS["tasks_per_set"]:
         raise too_many(len(plan.entries))
@@ -183,7 +188,7 @@ def _commit_to(caller: Caller, target: _Target, make_plan: MakePlan, tasks: Mapp
         refuse_bad(target.taskset, [*plan.created, *plan.updated], tasks)
     tasks = _not_redacted(caller.team_id, tasks)
     _write_contents(caller.team_id, plan, tasks)
-    prepared = _prepare(caller, head, lines, plan, tasks, message)
+    prepared = _prepare(caller, head, lines, plan, tasks, versions.cut(plan.entries, [*chunks, *known]), message)
     taskset = _commit(caller, target, prepared, plan, verb)
     if not plan.is_change:
         return Uploaded(taskset, None, 0, 0, 0, plan.unchanged)
@@ -204,9 +209,8 @@ def _write_contents(team_id: uuid.UUID, plan: Plan, tasks: Mapping[bytes, TaskTe
 
 
 def _prepare(
-    caller: Caller, head: Version | None, lines: list[bytes], plan: Plan, tasks: Mapping[bytes, TaskText], message: str
+    caller: Caller, head: Version | None, lines: list[bytes], plan: Plan, tasks: Mapping[bytes, TaskText], chunks: list[versions.Chunk], message: str
 ) -> _Prepared:
-    chunks = versions.cut(plan.entries)
     chunk_ids = [chunk.id for chunk in chunks]
     rows = list(_head_rows(caller.team_id, plan, tasks))
     version = Version(
@@ -250,7 +254,8 @@ def _commit(caller: Caller, target: _Target, prepared: _Prepared, plan: Plan, ve
         hold_contents(caller.team_id)
         taskset = _lock(caller, target, prepared.head)
         if plan.is_change:
-            ordered = sorted(prepared.chunks, key=lambda chunk: chunk.id)
+            there = {*prepared.head.chunk_ids} if prepared.head else set()
+            ordered = sorted((chunk for chunk in prepared.chunks if chunk.id not in there), key=lambda chunk: chunk.id)
             chunks = [Chunk(team_id=caller.team_id, chunk_id=chunk.id, text=chunk.text.decode()) for chunk in ordered]
             Chunk.objects.bulk_create(chunks, ignore_conflicts=True)
             prepared.version.taskset = taskset

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
@@ -142,15 +141,15 @@ def _lines(version: Version | None, taskset: Taskset) -> list[bytes]:
 
 
 def _read(rows: QuerySet[DraftChange]) -> dict[str, Change]:
-    return {row.slug: _change_of(row) for row in rows}
+    return {slug: _change_of(slug, op, text, content_id, position) for slug, op, text, content_id, position in rows.values_list(*COLUMNS[1:])}
 
 
-def _change_of(row: DraftChange) -> Change:
-    edit = _edit_of(row.slug, row.op, row.content_id, row.position)
-    if row.text is None or row.content_id is None:
+def _change_of(slug: str, op: str, text: str | None, content_id: str | None, position: int | None) -> Change:
+    edit = _edit_of(slug, op, content_id, position)
+    if text is None or content_id is None:
         return Change(edit, None)
-    stored = content.read_stored(row.text)
-    return Change(edit, TaskText(row.text, row.content_id, stored.env, stored.id, row.slug))
+    stored = content.read_stored(text)
+    return Change(edit, TaskText(text, content_id, stored.env, stored.id, slug))
 
 
 def _edit_of(slug: str, op: str, content_id: str | None, position: int | None) -> Edit:
@@ -307,13 +306,13 @@ def _task(edit: DraftEdit, slug: str, now: str | None, path: str) -> TaskText:
             raise _bad(f"{path}.text.{key}", "must be the slug of the change", str(row[key]))
         row.pop(key, None)
     if edit.columns is not None:
-        merged = {**(row.get("columns") or {}), **_object(edit.columns, f"{path}.columns")}
+        merged = {**(row.get("columns") or {}), **_object(edit.columns, f"{path}.columns", content.MAX_DEPTH - 1)}
         row["columns"] = {key: value for key, value in merged.items() if value is not None} or None
-    return content.parse_row(msgspec.json.encode({"slug": slug, **row}), f"{path}.text")
+    return content.check_row({"slug": slug, **row}, f"{path}.text")
 
 
-def _object(text: str, path: str) -> dict[str, Any]:
-    value = content.read_exact(text.encode("utf-8", "surrogatepass"), path)
+def _object(text: str, path: str, max_depth: int = content.MAX_DEPTH) -> dict[str, Any]:
+    value = content.read_exact(text.encode("utf-8", "surrogatepass"), path, max_depth)
     if not isinstance(value, dict):
         raise _bad(path, "must be an object")
     return value

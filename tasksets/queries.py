@@ -143,6 +143,11 @@ def version_lines(version: Version | None) -> list[bytes]:
     return versions.lines_of(chunk_texts(version)) if version else []
 
 
+def version_chunks(version: Version | None) -> list[versions.Chunk]:
+    """The chunks of a version in order; none for None."""
+    return [versions.Chunk(*both) for both in zip(version.chunk_ids, chunk_texts(version), strict=True)] if version else []
+
+
 def chunk_texts(version: Version) -> Iterator[bytes]:
     check_there(version.taskset)
     for part in batches(version.chunk_ids, 50):
@@ -206,8 +211,8 @@ def count_redacted(version: Version) -> int:
 
 
 def find_task_content(version: Version, slug: str) -> VersionTask | None:
-    row = _head_rows(version).filter(slug=slug).first()
-    return head_task(row) if row else next(iter_version_tasks(version, [slug]), None)
+    found = _head_tasks(_head_rows(version).filter(slug=slug)[:1])
+    return found[0] if found else next(iter_version_tasks(version, [slug]), None)
 
 
 def find_tasks_by_slug(version: Version | None, slugs: Iterable[str]) -> dict[str, VersionTask]:
@@ -215,8 +220,7 @@ def find_tasks_by_slug(version: Version | None, slugs: Iterable[str]) -> dict[st
     wanted = list(dict.fromkeys(slugs))
     if version is None or not wanted:
         return {}
-    rows = (row for part in batches(wanted) for row in _head_rows(version).filter(slug__in=part))
-    found = {row.slug: head_task(row) for row in rows}
+    found = {task.slug: task for part in batches(wanted) for task in _head_tasks(_head_rows(version).filter(slug__in=part))}
     if len(found) == len(wanted) or _is_head(version):
         return found
     return {task.slug: task for task in iter_version_tasks(version, wanted)}
@@ -229,11 +233,12 @@ def _is_head(version: Version) -> bool:
 def _head_rows(version: Version) -> QuerySet[HeadTask]:
     """The version's tasks while it is its set's head, else nothing: one statement, so it never mixes two versions."""
     check_there(version.taskset)
-    return HeadTask.objects.select_related("content").filter(taskset_id=version.taskset_id, taskset__head_id=version.id)
+    return HeadTask.objects.filter(taskset_id=version.taskset_id, taskset__head_id=version.id)
 
 
-def head_task(row: HeadTask) -> VersionTask:
-    return VersionTask(row.position, row.slug, row.content.id, row.content.content_id, row.env, row.task_id, row.content.text)
+def _head_tasks(rows: QuerySet[HeadTask]) -> list[VersionTask]:
+    fields = rows.values_list("position", "slug", "content_id", "content__content_id", "env", "task_id", "content__text")
+    return [VersionTask(*row) for row in fields]
 
 
 def tasks_at(version: Version, positions: Iterable[int]) -> dict[int, VersionTask]:
@@ -249,5 +254,5 @@ def tasks_at(version: Version, positions: Iterable[int]) -> dict[int, VersionTas
 
 def find_tasks(version: Version, *, start: int, limit: int) -> list[VersionTask] | None:
     """Tasks from position `start` on, from the head's own rows; None for any other version."""
-    rows = list(_head_rows(version).filter(position__gte=start).order_by("position")[:limit])
-    return [head_task(row) for row in rows] if rows or _is_head(version) else None
+    found = _head_tasks(_head_rows(version).filter(position__gte=start).order_by("position")[:limit])
+    return found if found or _is_head(version) else None

@@ -12,11 +12,14 @@ from web.errors import conflict
 
 def restore(caller: Caller, taskset: Taskset, version: Version, *, message: str = "") -> Uploaded:
     """No new version when the head is equal already. Raises AppError 403, 404, 409; 503."""
-    lines = queries.version_lines(version)
+    chunks = queries.version_chunks(version)
+    lines = versions.lines_of(chunk.text for chunk in chunks)
+
+    def plan(head: list[bytes]) -> Plan:
+        return versions.plan(head, lines, "replace")
+
     why = message or f"Restore version {version.number}"
-    return commit_entries(
-        caller, Destination(taskset.id), lambda head: versions.plan(head, lines, "replace"), message=why, verb="taskset.restore_version"
-    )
+    return commit_entries(caller, Destination(taskset.id), plan, known=chunks, message=why, verb="taskset.restore_version")
 
 
 def undo(caller: Caller, taskset: Taskset, *, number: int | None = None) -> Uploaded:
@@ -27,11 +30,12 @@ def undo(caller: Caller, taskset: Taskset, *, number: int | None = None) -> Uplo
     if head is None or head.parent is None:
         raise conflict(f"Taskset {taskset.name} has no version before this one")
     head.taskset = head.parent.taskset = taskset
-    undone, lines = queries.version_lines(head), queries.version_lines(head.parent)
+    chunks = queries.version_chunks(head.parent)
+    undone, lines = queries.version_lines(head), versions.lines_of(chunk.text for chunk in chunks)
 
     def plan(now: list[bytes]) -> Plan:
         if now != undone:
             raise conflict(f"Taskset {taskset.name} has a newer version than the one to undo; look at it first")
         return versions.plan(now, lines, "replace")
 
-    return commit_entries(caller, Destination(taskset.id), plan, message=f"Undo version {head.number}", verb="taskset.undo")
+    return commit_entries(caller, Destination(taskset.id), plan, known=chunks, message=f"Undo version {head.number}", verb="taskset.undo")

@@ -8,8 +8,9 @@ with a worked example. May not import Django.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import msgspec
@@ -70,22 +71,36 @@ def content_id_of(line: bytes) -> str:
 
 
 def lines_of(chunks: Iterable[bytes]) -> list[bytes]:
-    """The entries of chunk texts in order. Only LF ends a line: slugs hold no control characters, and JSON escapes what is left."""
-    return [line + b"\n" for text in chunks for line in text.split(b"\n")[:-1]]
+    """The entries of chunk texts in order. Nothing but LF ends a line: slugs hold no control characters, and JSON escapes what is left."""
+    return [line for text in chunks for line in text.splitlines(keepends=True)]
 
 
-def cut(entries: Sequence[bytes]) -> list[Chunk]:
-    return [_chunk(b"".join(part)) for part in _parts(entries)]
-
-
-def _parts(entries: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+def cut(entries: Sequence[bytes], known: Iterable[Chunk] = ()) -> list[Chunk]:
+    """`known` chunks are taken over where they stand again, so that an edit hashes little more than it changes. Where two of them begin
+    alike, the later is tried."""
+    by_first = {chunk.text[: chunk.text.index(b"\n") + 1]: chunk for chunk in known}
+    chunks: list[Chunk] = []
     start = 0
-    for index, line in enumerate(entries, 1):
-        if index - start == MAX_CHUNK or is_cut(line):
-            yield entries[start:index]
-            start = index
-    if start < len(entries):
-        yield entries[start:]
+    while start < len(entries):
+        chunk = _again(entries, start, by_first.get(entries[start])) or _chunk(b"".join(entries[start : _end(entries, start)]))
+        chunks.append(chunk)
+        start += chunk.text.count(b"\n")
+    return chunks
+
+
+def _again(entries: Sequence[bytes], start: int, chunk: Chunk | None) -> Chunk | None:
+    """The chunk when it stands here whole: the last one of a version may end where no cut is, and goes on when more follows."""
+    if chunk is None:
+        return None
+    end = start + chunk.text.count(b"\n")
+    if b"".join(entries[start:end]) != chunk.text:
+        return None
+    return chunk if end == len(entries) or end - start == MAX_CHUNK or is_cut(entries[end - 1]) else None
+
+
+def _end(entries: Sequence[bytes], start: int) -> int:
+    last = min(start + MAX_CHUNK, len(entries))
+    return next((end for end in range(start + 1, last) if is_cut(entries[end - 1])), last)
 
 
 def is_cut(line: bytes) -> bool:
@@ -107,17 +122,28 @@ def plan(head: Sequence[bytes], incoming: Sequence[bytes], mode: Mode = "merge")
     `remove`: without the slugs sent (their content ids count for nothing). The slugs of `incoming` are unique."""
     if mode == "remove":
         return _remove(head, {slug_key(line) for line in incoming})
+    if mode == "replace":
+        return _replace(head, incoming)
     known = {slug_key(line): line for line in head}
     created = [line for line in incoming if slug_key(line) not in known]
     updated = [line for line in incoming if known.get(slug_key(line), line) != line]
     unchanged = len(incoming) - len(created) - len(updated)
-    if mode == "replace":
-        sent = {slug_key(line) for line in incoming}
-        removed = [line for line in head if slug_key(line) not in sent]
-        return Plan(list(incoming), created, updated, removed, unchanged, list(incoming) != list(head))
     changed = {slug_key(line): line for line in updated}
     kept = [changed.get(slug_key(line), line) for line in head] if changed else list(head)
     return Plan(kept + created, created, updated, [], unchanged, bool(created or updated))
+
+
+def _replace(head: Sequence[bytes], incoming: Sequence[bytes]) -> Plan:
+    """What stands where it stood needs no look-up: only the rest is found by its slug."""
+    differing = [pair for pair in zip(head, incoming, strict=False) if pair[0] != pair[1]]
+    old = [line for line, _new in differing] + list(head[len(incoming) :])
+    new = [line for _old, line in differing] + list(incoming[len(head) :])
+    before, after = {slug_key(line): line for line in old}, {slug_key(line) for line in new}
+    created = [line for line in new if slug_key(line) not in before]
+    updated = [line for line in new if before.get(slug_key(line), line) != line]
+    removed = [line for line in old if slug_key(line) not in after]
+    unchanged = len(incoming) - len(created) - len(updated)
+    return Plan(list(incoming), created, updated, removed, unchanged, bool(old or new))
 
 
 def _remove(head: Sequence[bytes], slugs: set[bytes]) -> Plan:
@@ -128,11 +154,13 @@ def _remove(head: Sequence[bytes], slugs: set[bytes]) -> Plan:
 
 def moves(head: Sequence[bytes], entries: Sequence[bytes]) -> list[Move]:
     """How the entries that stay change places, neighbours that move alike in one `Move`."""
-    old_place = {slug_key(line): index for index, line in enumerate(head)}
+    common = min(len(head), len(entries))
+    apart = [at for at in range(common) if head[at] != entries[at] and slug_key(head[at]) != slug_key(entries[at])]
+    old_place = {slug_key(head[at]): at for at in chain(apart, range(common, len(head)))}
     found: list[Move] = []
-    for new, line in enumerate(entries):
-        old = old_place.get(slug_key(line))
-        if old is None or old == new:
+    for new in chain(apart, range(common, len(entries))):
+        old = old_place.get(slug_key(entries[new]))
+        if old is None:
             continue
         last = found[-1] if found else None
         if last and last.last == old - 1 and last.by == new - old:

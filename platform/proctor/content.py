@@ -105,7 +105,11 @@ _encode_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 def parse_row(row: bytes, path: str = "") -> TaskText:
     """One row. Raises BadContent."""
-    value = read_exact(row, path)
+    return check_row(read_exact(row, path), path)
+
+
+def check_row(value: Any, path: str = "") -> TaskText:
+    """One row as `read_exact` gives it. Raises BadContent."""
     found = _Findings()
     task = _check_row(value, path, found)
     if task is None or found.problems:

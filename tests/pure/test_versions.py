@@ -57,6 +57,35 @@ def test_chunks_join_to_the_entries_and_are_cut_where_the_hash_says() -> None:
     assert 8 < len(chunks) < 40
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_known_chunks_change_nothing_about_the_cut(data: st.DataObject) -> None:
+    before = [line(f"task-{i}") for i in range(data.draw(st.integers(0, 6_000)))]
+    after = list(before)
+    for _ in range(data.draw(st.integers(0, 4))):
+        at, size = data.draw(st.integers(0, len(after))), data.draw(st.sampled_from([0, 1, 1_000]))
+        after[at : at + size] = [line(f"new-{at}-{i}") for i in range(data.draw(st.sampled_from([0, 1, 5])))]
+    assert versions.cut(after, versions.cut(before)) == versions.cut(after)
+
+
+def test_the_last_chunk_of_a_version_goes_on_when_more_follows() -> None:
+    entries = [line(f"task-{i}") for i in range(50)]
+    assert len(versions.cut(entries[:20])) == 1 and versions.cut(entries, versions.cut(entries[:20])) == versions.cut(entries)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 12), unique=True), st.lists(st.integers(0, 12), unique=True), st.sets(st.integers(0, 12)))
+def test_replacing_tells_new_changed_removed_and_moved_apart(old: list[int], new: list[int], changed: set[int]) -> None:
+    head, sent = [line(f"t{i}") for i in old], [line(f"t{i}", "y" if i in changed else "x") for i in new]
+    plan = versions.plan(head, sent, "replace")
+    assert plan.entries == sent and plan.is_change == (head != sent)
+    assert sorted(slugs(plan.created)) == sorted(f"t{i}" for i in {*new} - {*old}) and sorted(slugs(plan.removed)) == sorted(f"t{i}" for i in {*old} - {*new})
+    assert sorted(slugs(plan.updated)) == sorted(f"t{i}" for i in {*new} & {*old} & changed)
+    assert plan.unchanged == len({*new} & {*old} - changed)
+    places = {old.index(i): new.index(i) for i in {*new} & {*old} if old.index(i) != new.index(i)}
+    assert {at: at + move.by for move in versions.moves(head, sent) for at in range(move.first, move.last + 1)} == places
+
+
 def test_a_chunk_ends_at_4096_entries_even_without_a_cut() -> None:
     never = [entry for entry in (line(f"t{i}") for i in range(5_100)) if not versions.is_cut(entry)][:5_000]
     assert [chunk.text.count(b"\n") for chunk in versions.cut(never)] == [4096, 904]
