@@ -244,8 +244,8 @@ def _head_tasks(rows: QuerySet[HeadTask]) -> list[VersionTask]:
 def tasks_at(version: Version, positions: Iterable[int]) -> dict[int, VersionTask]:
     """The tasks at these places of the version's order."""
     wanted = set(positions)
-    rows = (row for part in batches(sorted(wanted)) for row in _head_rows(version).filter(position__in=part))
-    found = {row.position: head_task(row) for row in rows}
+    parts = batches(sorted(wanted))
+    found = {task.position: task for part in parts for task in _head_tasks(_head_rows(version).filter(position__in=part))}
     if len(found) == len(wanted) or _is_head(version) or not wanted:
         return found
     lines = ((place, line) for place, line in _numbered(version, None, min(wanted)) if place in wanted)
