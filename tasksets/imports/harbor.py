@@ -26,7 +26,7 @@ from web.errors import AppError, conflict, invalid, problem
 
 logger = logging.getLogger(__name__)
 FORMAT, SCHEMA = "harbor", "harbor_import_report.v5"
-NOT_RUN = "Each folder is kept as a version of an environment of kind 'folder'. This Proctor can't run that kind yet; its tasks can be looked at, versioned and exported."
+NOT_RUN = "Each folder is kept as a version of an environment of kind 'folder'. This Proctor can't run that kind yet: that comes with a later release. Its tasks can be looked at, versioned and exported."
 NO_JOBS = "Job runs are not imported; import the task folders, and run them here"
 OUTCOMES = ("imported", "updated", "unchanged", "failed")
 

@@ -282,6 +282,7 @@ def test_a_file_in_another_encoding_is_read_once_it_is_told(api: Imports) -> Non
 def test_a_file_that_cannot_be_read_is_a_failed_import_with_its_reason(api: Imports, body: bytes, name: str, why: str) -> None:
     found = api.begin(body, name)
     assert found["status"] == "failed" and why in found["error"] and found["preview"] == []
+    assert found["format"] == name.partition(".")[2].removesuffix(".gz")
     assert api.send(f"/api/imports/{found['id']}/mapping", {**found["guess"], **ZOO}, "PUT").status_code == 422
     assert api.commit(found).status_code == 409 and Taskset.objects.count() == 0
 

@@ -109,6 +109,12 @@ def test_a_file_of_nothing_or_of_noise_is_refused_or_full_of_errors_and_stores_n
     assert Taskset.objects.count() == TaskContent.objects.count() == 0
 
 
+def test_a_file_of_more_rows_than_a_taskset_holds_is_refused_in_its_check(api: Imports, settings: Any) -> None:
+    settings.PROCTOR_LIMITS = {**settings.PROCTOR_LIMITS, "tasks_per_set": 3}
+    checked = api.check(api.begin(b"slug,q\na,1\nb,2\nc,3\nd,4\n", "a.csv"), **ZOO)
+    assert (checked["status"], checked["error"]) == ("failed", "The file has more than 3 rows, which is more than a taskset holds; cut it in parts")
+
+
 def test_a_zip_cut_at_any_byte_is_refused(api: Imports) -> None:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:

@@ -10,7 +10,7 @@ import { Failed, Skeleton } from "../ui/Notices";
 import { Constants, Reading } from "./MapRest";
 import { MapTable } from "./MapTable";
 import type { Plan } from "./mapping";
-import { faultsOf, mappingOf, planOf } from "./mapping";
+import { faultsOf, mappingOf, planOf, refit } from "./mapping";
 import { newImport, stepPath } from "./paths";
 import { importQuery } from "./queries";
 import { Preview } from "./Preview";
@@ -31,21 +31,29 @@ export function MapStep({ found }: { found: ImportOut }) {
   const faults = faultsOf(plan);
   const go = () => faults.length === 0 && check.mutate(mappingOf(plan));
   useKeys("Mapping", [{ keys: "mod+Enter", what: "Check the file", run: go, typing: true }]);
-  const readAnew = (options: Mapping["options"]) => setEdited({ ...mappingOf(plan), options });
+  const readAnew = useReadAnew(found.id, setEdited);
   const unreadable = tried.data?.error ?? null;
   return (
     <>
       <div className="import-body">
         <div className="import-main">
-          {unreadable !== null && <Failed what="The file can't be read so" error={new Error(unreadable)} />}
-          {found.format === "zip" && found.layout === "tasks" ? (
+          {readAnew.error && <Failed what="Could not read it in that way" error={readAnew.error} />}
+          {unreadable !== null ? (
+            <Failed what="The file can't be read so" error={new Error(unreadable)} />
+          ) : found.format === "zip" && found.layout === "tasks" ? (
             <Folders note={found.note} />
           ) : plan.wholeRows ? (
             <WholeRows onChange={() => change({ ...planOf(tried.data?.guess ?? found.guess, columns), wholeRows: false })} />
           ) : (
             <MapTable plan={plan} guess={guess} remembered={isSaved} firstCells={tried.data?.preview[0]?.cells ?? {}} onChange={change} />
           )}
-          {tried.error ? <Failed what="Could not try the mapping" error={tried.error} retry={() => void tried.refetch()} /> : tried.data ? <Preview rows={tried.data.preview} stale={tried.isFetching} error={unreadable} /> : <Skeleton />}
+          {tried.error ? (
+            <Failed what="Could not try the mapping" error={tried.error} retry={() => void tried.refetch()} />
+          ) : tried.data ? (
+            unreadable === null && <Preview rows={tried.data.preview} stale={tried.isFetching} />
+          ) : (
+            <Skeleton />
+          )}
         </div>
         <div className="grid content-start gap-4">
           {found.remembered && tried.data?.guess && (
@@ -61,8 +69,8 @@ export function MapStep({ found }: { found: ImportOut }) {
               </div>
             </section>
           )}
-          {!plan.wholeRows && found.format !== "zip" && <Constants plan={plan} onChange={change} />}
-          <Reading found={found} options={plan.options} onChange={readAnew} />
+          {!plan.wholeRows && found.format !== "zip" && unreadable === null && <Constants plan={plan} onChange={change} />}
+          <Reading found={found} options={plan.options} onChange={(options) => readAnew.mutate({ ...mappingOf(plan), options })} />
         </div>
       </div>
       {check.error && <Failed what="Could not check the file" error={check.error} />}
@@ -99,6 +107,14 @@ function useTrial(id: string, mapping: Mapping) {
     queryKey: ["imports", "trial", id, settled],
     queryFn: ({ signal }) => api<PreviewOut>(`/api/imports/${id}/preview`, { method: "POST", body: settled, signal, repeatable: true }),
     placeholderData: keepPreviousData,
+  });
+}
+
+/** Other options may cut other columns: what they are is asked for first. */
+function useReadAnew(id: string, keep: (mapping: Mapping) => void) {
+  return useMutation({
+    mutationFn: (mapping: Mapping) => api<PreviewOut>(`/api/imports/${id}/preview`, { method: "POST", body: mapping, repeatable: true }),
+    onSuccess: (tried, mapping) => keep(tried.guess ? refit(mapping, tried.columns, tried.guess) : mapping),
   });
 }
 

@@ -13,7 +13,7 @@ import { VirtualTable } from "../ui/VirtualTable";
 
 type View = "table" | "json";
 
-export function Preview({ rows, stale, error }: { rows: PreviewRow[]; stale: boolean; error: string | null }) {
+export function Preview({ rows, stale }: { rows: PreviewRow[]; stale: boolean }) {
   const [view, setView] = useState<View>("table");
   const bad = rows.filter((row) => row.errors.length > 0).length;
   return (
@@ -26,7 +26,7 @@ export function Preview({ rows, stale, error }: { rows: PreviewRow[]; stale: boo
         </div>
       </header>
       {rows.length === 0 ? (
-        <Empty title={error ? "Nothing to show" : "No rows"}>{error}</Empty>
+        <Empty title="No rows" />
       ) : view === "table" ? (
         <VirtualTable label="First rows as tasks" rows={rows} columns={COLUMNS} keyOf={(row) => String(row.line)} minWidth={640} />
       ) : (

@@ -2,7 +2,7 @@
  * imports that wait on the server. */
 import { useState } from "react";
 import { Link } from "react-router";
-import { bytes, count } from "../ui/formats";
+import { bytes, plural } from "../ui/formats";
 import { Time } from "../ui/Time";
 import { useRows } from "../ui/useRows";
 import { FileButton } from "./DropZone";
@@ -73,7 +73,7 @@ export function UnfinishedImports() {
               {one.filename} into {one.name}
             </Link>
             <ImportState found={one} />
-            {one.errors_total ? <span className="text-12 text-text-2 tnum">{count(one.errors_total)} errors</span> : null}
+            {one.errors_total ? <span className="text-12 text-text-2 tnum">{plural(one.errors_total, "error")}</span> : null}
             <span className="text-12 text-text-3">
               <Time at={one.created_at} />
             </span>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Mapping } from "../api/types";
-import { faultsOf, isGuessed, mappingOf, planOf, usedColumns, withUse } from "./mapping";
+import { faultsOf, isGuessed, mappingOf, planOf, refit, usedColumns, withUse } from "./mapping";
 
 const MAPPING: Mapping = {
   whole_rows: false,
@@ -46,11 +46,18 @@ describe("a mapping as a person edits it", () => {
     expect(faultsOf({ ...bare, wholeRows: true })).toEqual([]);
   });
 
+  it("takes the new guess, with the constants given, when another reading cuts other columns", () => {
+    const guess: Mapping = { ...MAPPING, env: { column: null, constant: null }, args: { x: { column: "x", kind: "text" } }, args_column: null, slug: null, task_id: { column: null, constant: "run" }, columns: {}, fields: {} };
+    expect(refit(MAPPING, COLUMNS, guess)).toBe(MAPPING);
+    const fresh = refit(MAPPING, ["x"], guess);
+    expect([fresh.args, fresh.env, fresh.options]).toEqual([guess.args, MAPPING.env, MAPPING.options]);
+  });
+
   it("tells a guess from what a person chose", () => {
     const guess = planOf(MAPPING, COLUMNS);
     const at = guess.uses.findIndex((use) => use.column === "level");
     const changed = withUse(guess, at, { kind: "text" });
-    expect(isGuessed(guess.uses[at]!, guess)).toBe(true);
-    expect(isGuessed(changed.uses[at]!, guess)).toBe(false);
+    expect(guess.uses.every((use) => isGuessed(use, guess))).toBe(true);
+    expect(changed.uses.filter((use) => !isGuessed(use, guess)).map((use) => use.column)).toEqual(["level"]);
   });
 });

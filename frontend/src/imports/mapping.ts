@@ -118,6 +118,15 @@ export function faultsOf(plan: Plan): string[] {
   return faults;
 }
 
+/** The mapping for a file read in another way: itself while the file has its columns, else the new guess with the constants that were given. */
+export function refit(mapping: Mapping, columns: string[], guess: Mapping): Mapping {
+  if (mapping.whole_rows) return mapping;
+  const used = usesOf(mapping).map((use) => use.column);
+  if (used.length && used.every((column) => columns.includes(column))) return mapping;
+  const kept = (name: "env" | "task_id") => (guess[name].column === null && mapping[name].constant ? { column: null, constant: mapping[name].constant } : guess[name]);
+  return { ...guess, env: kept("env"), task_id: kept("task_id"), options: mapping.options };
+}
+
 const same = (a: Use, b: Use) => a.column === b.column && a.target === b.target && (a.target === "none" || (a.kind === b.kind && (!takesName(a.target) || a.name === b.name)));
 /** Whether a use stands so in the guess. */
 export const isGuessed = (use: Use, guess: Plan) => guess.uses.some((one) => same(one, use));

@@ -13,7 +13,7 @@ from typing import IO
 from proctor.formats import compressed, delimited, folders, json_rows, parquet
 from proctor.formats.base import FileRefused, Limits, ReadOptions, Row
 
-__all__ = ["KINDS", "LAYOUTS", "FileRefused", "Found", "Limits", "ReadOptions", "Row", "kind_of", "opened"]
+__all__ = ["KINDS", "LAYOUTS", "FileRefused", "Found", "Limits", "ReadOptions", "Row", "kind_by_name", "kind_of", "opened"]
 KINDS = ("csv", "tsv", "json", "jsonl", "parquet", "zip")
 LAYOUTS = ("openai_evals", "inspect")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -60,7 +60,7 @@ def _open(
         plain = inner.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
         if not plain:
             raise FileRefused(NOTHING)
-        name = filename.lower().removesuffix(".gz").removesuffix(".gzip").removesuffix(".zst").removesuffix(".zstd")
+        name = _unpacked(filename)
         if plain.startswith(folders.MAGIC):
             raise FileRefused(f"A zip inside {compression}: send the zip itself")
         if plain.startswith(parquet.MAGIC):
@@ -102,6 +102,10 @@ def _read_zip(source: IO[bytes], options: ReadOptions, stack: contextlib.ExitSta
     return _read(inner, head, data[0].filename, options, None, stack)
 
 
+def _unpacked(filename: str) -> str:
+    return filename.lower().removesuffix(".gz").removesuffix(".gzip").removesuffix(".zst").removesuffix(".zstd")
+
+
 def _ending(filename: str) -> str:
     return filename[filename.rfind(".") :].lower() if "." in filename else ""
 
@@ -116,6 +120,12 @@ def _spooled(source: IO[bytes], limit: int = Limits().unpacked_bytes) -> Iterato
                 raise FileRefused(f"The file unpacks to more than {limit:,} bytes")
         file.seek(0)
         yield file
+
+
+def kind_by_name(filename: str) -> str | None:
+    """What its name says, compressed or not; for a file that can't be looked into."""
+    inner = _unpacked(filename)
+    return "zip" if _ending(inner) == ".zip" else ENDINGS.get(_ending(inner))
 
 
 def kind_of(head: bytes, filename: str, wanted: str | None = None) -> str:
