@@ -64,12 +64,13 @@ _budget = _Budget()
 
 
 def problems_of(schema_text: str, value: object, path: Path) -> list[Problem]:
-    """What the schema finds in the value, at most 20; `path` is where the value stands. Raises SchemaUnusable."""
+    """What the schema finds in the value, at most 20, by their places (PostgreSQL's JSON keeps no order of a schema's keys); `path` is where
+    the value stands. Raises SchemaUnusable."""
     validator = _compile(schema_text)
     _budget.refill()
     try:
         found = islice(validator.iter_errors(value), MAX_PROBLEMS)
-        return [_problem(error, path) for error in found]
+        return sorted((_problem(error, path) for error in found), key=lambda one: (one.path, one.rule))
     except SchemaUnusable:
         raise
     except Unresolvable as error:

@@ -36,8 +36,8 @@ def test_findings_name_task_place_rule_and_value(api: Analyses, ada: Caller) -> 
     assert work() == 1
     page = api.get("/api/tasksets/s/checks").json()
     assert page["items"] == [
-        {"slug": "bad", "path": "args.word", "rule": 'must be of type "string"', "value": "7"},
         {"slug": "bad", "path": "args.n", "rule": "must be at least 1", "value": "0"},
+        {"slug": "bad", "path": "args.word", "rule": 'must be of type "string"', "value": "7"},
         {"slug": "gone", "path": "id", "rule": "must be a template of environment letters (version 1), which has count", "value": "spell"},
         {"slug": "none", "path": "args", "rule": "'word' is a required property", "value": "{}"},
     ]
@@ -107,7 +107,7 @@ def test_refuse_refuses_on_every_way_in(api: Analyses, ada: Caller, ada_key: str
     know(ada.team_id)
     api.upload("s", GOOD)
     assert api.choose(schema_policy="refuse").json()["schema_policy"] == "refuse"
-    places = ['tasks["bad"].args.word', 'tasks["bad"].args.n']
+    places = ['tasks["bad"].args.n', 'tasks["bad"].args.word']
 
     def refused(reply: Any) -> bool:
         assert reply.status_code == 422, reply.content

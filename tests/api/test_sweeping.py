@@ -13,6 +13,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.callers import Caller
@@ -23,7 +24,7 @@ from runs.actions.spans import blob_path, store_blob
 from runs.models import Blob, BlobUse, Run
 from runs.spans import Media
 from tasksets import commits, sweeping
-from tasksets.models import Chunk, Import, Mark, TaskContent, Taskset
+from tasksets.models import Chunk, Import, Mark, TaskContent
 from tasksets.sweeping import sweep
 from tests.support.tasksets import Api, row
 
@@ -117,18 +118,13 @@ def test_a_commit_whose_content_goes_under_its_hands_stores_it_again(api: Api, a
         return made
 
     monkeypatch.setattr(commits, "_prepare", late)
-    from django.db import IntegrityError, connection
-
     check = commits._commit
 
     def commit(*args: Any) -> Any:
         """The test's own transaction puts off what a commit checks: foreign keys."""
-        done = check(*args)
-        try:
+        with transaction.atomic():
+            done = check(*args)
             connection.check_constraints()
-        except IntegrityError:
-            Taskset.objects.filter(id=done.id).delete()
-            raise
         return done
 
     monkeypatch.setattr(commits, "_commit", commit)

@@ -22,14 +22,14 @@ export function Choices({ set, onClose }: { set: TasksetOut; onClose: () => void
 }
 
 /** For the settings of a set too. */
-export function ChoicesForm({ set, onDone }: { set: TasksetOut; onDone: () => void }) {
+export function ChoicesForm({ set, onDone }: { set: TasksetOut; onDone?: () => void }) {
   const client = useQueryClient();
   const save = useMutation({
     mutationFn: (body: { schema_policy: string; answer_fields: string[] }) => api<TasksetOut>(`/api/tasksets/${set.id}`, { method: "PATCH", body }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["tasksets"] });
       toast("Saved");
-      onDone();
+      onDone?.();
     },
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {

@@ -1,5 +1,6 @@
 /** What can be done with the tasks of chosen findings: take them out, in the person's draft, where it can still be looked at. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "react-router";
 import { api } from "../api/client";
 import type { DraftOut, TasksetOut } from "../api/types";
 import { plural } from "../ui/formats";
@@ -16,11 +17,12 @@ interface Props {
 
 export function Chosen({ set, chosen, all, choose }: Props) {
   const client = useQueryClient();
+  const navigate = useNavigate();
   const remove = useMutation({
     mutationFn: () => api<DraftOut>(`/api/tasksets/${set.id}/draft/bulk`, { method: "POST", body: { slugs: [...chosen], remove: true } }),
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: ["tasksets"] });
-      toast(`${plural(chosen.size, "task")} taken out in your draft; commit it to make a version`);
+      toast(`${plural(chosen.size, "task")} taken out in your draft; commit it to make a version`, { text: "Open the draft", run: () => void navigate(`/tasksets/${set.id}/draft`) });
       choose(new Set());
     },
   });
