@@ -137,3 +137,9 @@ def test_it_imports_nothing_outside_the_standard_library():
                 names = [node.module]
                 assert not node.module.startswith("proctor") or node.module.startswith("proctor.environment"), file
             assert {name.split(".")[0] for name in names} <= allowed, file
+
+
+def test_the_sdks_own_import_of_environment_works_there_too(copied):
+    (copied / "env.py").write_text((copied / "env.py").read_text().replace("from proctor.environment import", "from proctor import"))
+    with serving([*BARE, str(copied / "some folder"), "env.py"], copied) as port:
+        solve_first_problem(port)

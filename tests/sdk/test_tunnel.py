@@ -31,6 +31,7 @@ class Lender:
 
     not_ready: int = 0
     refuse: int = 0
+    busy: int = 0
     opened: list[dict[str, Any]] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
@@ -39,6 +40,9 @@ class Lender:
     def answer(self, request: httpx.Request) -> httpx.Response:
         if self.refuse:
             return httpx.Response(self.refuse, json={"detail": "no", "error": {"code": "x", "message": "There is no such environment."}})
+        if request.method == "POST" and self.busy:
+            self.busy -= 1
+            return httpx.Response(429, headers={"Retry-After": "0"})
         if request.method == "POST":
             self.opened.append(json.loads(request.content))
             return httpx.Response(201, json={"id": f"session-{len(self.opened)}"})
@@ -89,6 +93,13 @@ async def test_a_booting_environment_is_waited_for(monkeypatch: pytest.MonkeyPat
     async with lending(lender, monkeypatch) as runtime:
         assert (await letters("banana").run(lambda context: "3", runtime=runtime)).reward == 1.0
     assert lender.not_ready == 0 and lender.closed == ["session-1"]
+
+
+async def test_a_team_at_its_cap_of_sessions_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    lender = Lender(busy=12)
+    async with lending(lender, monkeypatch) as runtime:
+        assert (await letters("banana").run(lambda context: "3", runtime=runtime)).reward == 1.0
+    assert lender.busy == 0
 
 
 async def test_an_environment_that_is_not_there_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,10 +49,10 @@ class LiveTable(Lines):
         from rich.console import Console
         from rich.live import Live
 
-        self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True, get_renderable=self._render)
         self._going: dict[str, Run] = {}
         self._over: dict[str, Run] = {}
         self._total = 0
+        self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True, get_renderable=self._render)
 
     def __enter__(self) -> LiveTable:
         self._live.start()

@@ -23,6 +23,7 @@ def _become_proctor_environment() -> None:
     parent.__path__ = []
     sys.modules.update({"proctor": parent, "proctor.environment": package})
     spec.loader.exec_module(package)
+    parent.Environment = package.Environment  # type: ignore[attr-defined]  # so that `from proctor import Environment` works here too
 
 
 if not __package__:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from proctor.client import Access, AsyncClient, Call
-from proctor.errors import RequestFailed
+from proctor.errors import RateLimited, RequestFailed
 from proctor.jobs.engines import SERVED, ServedSandbox
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.plan import SandboxSpec
@@ -39,14 +39,22 @@ class TunnelEngine:
         self._client = AsyncClient(access)
 
     async def start(self, spec: SandboxSpec, labels: Mapping[str, str]) -> _Tunnel:
-        """A session, and the local port that leads to it."""
+        """A session, and the local port that leads to it. At the team's cap of sessions it waits; the rollout's start-up limit ends that."""
         try:
-            session = await self._client.send(_open_session(spec.environment, labels.get(RUN_LABEL)))
+            session = await self._open(_open_session(spec.environment, labels.get(RUN_LABEL)))
         except RequestFailed as error:
             raise RolloutFailed("environment_start", f"The server lends no environment {spec.environment!r}: {error}") from error
         tunnel = _Tunnel(self._client, session, _websocket_url(self._access.origin, session), self._access.api_key)
         await tunnel.listen()
         return tunnel
+
+    async def _open(self, call: Call[str]) -> str:
+        while True:
+            try:
+                return await self._client.send(call)
+            except RateLimited as error:
+                log.info("waiting for a session: %s", error)
+            await asyncio.sleep(NOT_READY_PAUSE_S)
 
     async def close(self) -> None:
         """Close the client."""

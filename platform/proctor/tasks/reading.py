@@ -6,7 +6,7 @@ come at once, each with its line.
 
 from __future__ import annotations
 
-import io
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -55,7 +55,7 @@ def _open(path: Path) -> IO[bytes]:
     """The file; of a folder with task folders, the zip that they would be sent as."""
     if not path.is_dir():
         return path.open("rb")
-    packed = io.BytesIO()
+    packed = tempfile.TemporaryFile(prefix="proctor-folders-")  # noqa: SIM115 - the caller closes it
     root = path.parent if (path / TASK_FILE).is_file() else path
     with zipfile.ZipFile(packed, "w") as bundle:
         for file in sorted(path.rglob("*")):

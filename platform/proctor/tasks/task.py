@@ -27,7 +27,7 @@ class Task:
     """`env` is the environment's name, `id` the template's, `args` what the template is given, `slug` the name in the taskset (made
     from id and args unless given). Equal tasks have equal slugs and content."""
 
-    __slots__ = ("_fields", "_row")
+    __slots__ = ("_raw", "_row")
 
     def __init__(
         self, env: str, id: str, args: Mapping[str, Any] | None = None, *, slug: str | None = None, columns: Mapping[str, Any] | None = None,
@@ -45,7 +45,7 @@ class Task:
             self._row: TaskText = content.parse_row(row)
         except BadContent as error:
             raise BadTask("\n".join(f"{found.path}: {found.rule}" for found in error.problems)) from None
-        self._fields: Mapping[str, Raw] = msgspec.json.decode(self._row.text, type=dict[str, Raw])
+        self._raw: Mapping[str, Raw] | None = None
 
     @classmethod
     def from_json(cls, row: str | bytes) -> Task:
@@ -63,9 +63,15 @@ class Task:
     def from_text(cls, row: TaskText) -> Task:
         """A row that was checked already."""
         task = cls.__new__(cls)
-        task._row = row
-        task._fields = msgspec.json.decode(row.text, type=dict[str, Raw])
+        task._row, task._raw = row, None
         return task
+
+    @property
+    def _fields(self) -> Mapping[str, Raw]:
+        """Each field's own text, taken apart when somebody first asks."""
+        if self._raw is None:
+            self._raw = msgspec.json.decode(self._row.text, type=dict[str, Raw])
+        return self._raw
 
     @property
     def env(self) -> str:
