@@ -75,14 +75,17 @@ class LiveTable(Lines):
             self._going[run.id] = run
 
     def _render(self) -> Any:
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
         rewards = [run.reward for run in self._over.values() if run.reward is not None]
         failed = sum(run.counted == "failed" for run in self._over.values())
         mean = f"mean {sum(rewards) / len(rewards):.3f}" if rewards else "no grade yet"
-        shown = Table(title=f"{len(self._over)} of {self._total} runs over, {mean}, {failed} failed", title_justify="left", box=None)
+        head = Text(f"{len(self._over)} of {self._total} runs over, {mean}, {failed} failed", style="bold")
+        shown = Table(box=None, padding=(0, 2, 0, 0))
         for column in ("task", "repeat", "doing"):
             shown.add_column(column)
         for run in list(self._going.values())[:ROWS]:
             shown.add_row(run.slug, str(run.repeat), run.state)
-        return shown
+        return Group(head, shown)
