@@ -19,6 +19,8 @@ import type {
   ShareOut,
   SharedTaskset,
   TagOut,
+  TaskAppKeyOut,
+  TaskAppOut,
   TaskHistoryRow,
   TaskOut,
   TaskResult,
@@ -106,6 +108,9 @@ export const sharedQuery = (token: string) => queryOptions({ queryKey: ["shared"
 export const sharedTasksQuery = (token: string, filter: Filter) => pages<TaskRow>(["shared", token, "tasks"], `/api/shared/${part(token)}/tasks`, { limit: 200, ...filter });
 export const sharedTaskQuery = (token: string, slug: string) =>
   queryOptions({ queryKey: ["shared", token, "task", slug], queryFn: () => api<TaskOut>(`/api/shared/${part(token)}/tasks/${part(slug)}`) });
+export const taskAppQuery = (ref: string) =>
+  queryOptions({ queryKey: ["environments", "task-app", ref], queryFn: () => api<TaskAppOut>(`/api/task-apps/${part(ref)}`) });
+export const taskAppKeysQuery = (taskset: string) => pages<TaskAppKeyOut>(["task-app-keys", taskset], `/api/tasksets/${part(taskset)}/task-app-keys`);
 export const keysQuery = () => pages<KeyOut>(["keys"], "/api/keys");
 export const lastJobsQuery = queryOptions({ queryKey: ["last-jobs"], queryFn: () => api<LastJobs>("/api/last-jobs"), staleTime: 10_000 });
 

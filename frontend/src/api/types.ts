@@ -114,3 +114,9 @@ export interface WorkerOut {
   sandbox: string | null;
   sandbox_note: string | null;
 }
+export type PullOut = Wire["PullOut"];
+export type TaskAppCheck = Wire["TaskAppCheck"];
+export type TaskAppKeyMade = Wire["TaskAppKeyMade"];
+export type TaskAppKeyOut = Wire["TaskAppKeyOut"];
+export type TaskAppOut = Wire["TaskAppOut"];
+export type TaskAppReport = Wire["TaskAppReport"];

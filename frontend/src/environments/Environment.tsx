@@ -18,6 +18,7 @@ import { Time } from "../ui/Time";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
 import { RegisterDialog } from "./RegisterDialog";
+import { TaskApp } from "./TaskApp";
 
 const busy = (version: EnvironmentVersionOut | null | undefined) => version !== null && version !== undefined && ["pending", "building", "probing"].includes(version.status);
 
@@ -63,7 +64,9 @@ function Known({ env, number }: { env: EnvironmentOut; number: number | null }) 
             <UseFromCode
               snippets={[
                 rest(`/api/environments/${env.name}`),
-                rest("/api/environments", "POST", `{"name": "${env.name}", "image": "IMAGE"}`),
+                env.kind === "task_app"
+                  ? rest("/api/task-apps", "POST", `{"name": "${env.name}", "url": "URL", "api_key": "KEY"}`)
+                  : rest("/api/environments", "POST", `{"name": "${env.name}", "image": "IMAGE"}`),
                 sdk(`from hud import Task\n\ntask = Task(env="${env.name}", id="${env.ready?.templates[0]?.id ?? "TEMPLATE"}", args={})`),
                 hud("hud serve env.py"),
               ]}
@@ -76,9 +79,15 @@ function Known({ env, number }: { env: EnvironmentOut; number: number | null }) 
       />
       <div className="grid gap-4 px-6 pb-6 max-md:px-4 md:grid-cols-[240px_minmax(0,1fr)]">
         <VersionList env={env} current={number} />
-        {number === null ? <Empty title="No version yet">Add an image or upload a folder.</Empty> : <Version env={env} number={number} />}
+        {env.kind === "task_app" && (number === null || number === env.latest?.number) ? (
+          <TaskApp env={env} />
+        ) : number === null ? (
+          <Empty title="No version yet">Add an image or upload a folder.</Empty>
+        ) : (
+          <Version env={env} number={number} />
+        )}
       </div>
-      {adding && <RegisterDialog name={env.name} onClose={() => setAdding(false)} />}
+      {adding && <RegisterDialog name={env.name} kind={env.kind} onClose={() => setAdding(false)} />}
     </main>
   );
 }

@@ -25,12 +25,14 @@ const AGENTS = [
   ["openai_compatible", "Model"],
   ["replay", "Replay"],
   ["noop", "No-op"],
+  ["task_app", "Task App"],
 ] as const;
 
 const ABOUT: Record<Draft["agent"], string> = {
   openai_compatible: "Chat completions with tools, against a model endpoint of this team.",
   replay: "Gives recorded answers, from a column of the task or a list by slug. Needs no model.",
   noop: "Answers with nothing. Shows what an environment gives for no work.",
+  task_app: "The policy inside a Task App, for tasks that were pulled from one.",
 };
 
 export default function StartJob() {
@@ -87,6 +89,7 @@ export default function StartJob() {
           <Segments label="Agent type" options={AGENTS} value={draft.agent} onChange={(agent) => change({ agent })} />
           <p className="text-12 text-text-3">{ABOUT[draft.agent]}</p>
           {draft.agent === "openai_compatible" && <ModelFields draft={draft} change={change} />}
+          {draft.agent === "task_app" && <TaskAppFields draft={draft} change={change} />}
           {draft.agent === "replay" && <ReplayFields draft={draft} change={change} column={column} />}
         </Section>
         <Section title="Repeats and limits" problems={at("limits")}>
@@ -119,7 +122,7 @@ export default function StartJob() {
   );
 }
 
-const EMPTY: Draft = { agent: "openai_compatible", model: "", config: "", replay: "column", column: "", answers: "", group: "1", concurrent: "", timeout: "", maxSteps: "", name: "" };
+const EMPTY: Draft = { agent: "openai_compatible", mode: "eval", policy: "", model: "", config: "", replay: "column", column: "", answers: "", group: "1", concurrent: "", timeout: "", maxSteps: "", name: "" };
 
 const problemsOf = (error: unknown): Problem[] => (error instanceof ApiError ? error.problems : []);
 
@@ -260,6 +263,27 @@ function ModelFields({ draft, change }: FieldsProps) {
         <summary className="cursor-pointer text-12 text-text-2">More agent config, as JSON</summary>
         <textarea className="box mt-1" rows={4} aria-label="Agent config" value={draft.config} placeholder={'{"system_prompt": "…", "temperature": 0}'} onChange={(event) => change({ config: event.target.value })} />
       </details>
+    </>
+  );
+}
+
+function TaskAppFields({ draft, change }: FieldsProps) {
+  return (
+    <>
+      <Segments
+        label="Mode"
+        options={[
+          ["eval", "Evaluate"],
+          ["rl", "Train"],
+        ]}
+        value={draft.mode}
+        onChange={(mode) => change({ mode })}
+      />
+      <label className="grid gap-1 font-medium">
+        Policy, as JSON
+        <textarea className="box mono" rows={4} value={draft.policy} placeholder={'{"model": "…", "inference_url": "https://…/v1", "api_key": "…"}'} onChange={(event) => change({ policy: event.target.value })} />
+      </label>
+      <p className="text-12 text-text-3">Keys in it are kept encrypted and shown masked.</p>
     </>
   );
 }

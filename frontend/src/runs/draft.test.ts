@@ -4,6 +4,8 @@ import { fieldOf, jobOf } from "./draft";
 
 const draft = (change: Partial<Draft> = {}): Draft => ({
   agent: "openai_compatible",
+  mode: "eval",
+  policy: "",
   model: "gpt-x",
   config: "",
   replay: "column",
@@ -18,6 +20,12 @@ const draft = (change: Partial<Draft> = {}): Draft => ({
 });
 
 describe("the new-job form as a request", () => {
+  it("gives a Task App its mode and policy", () => {
+    expect(jobOf(draft({ agent: "task_app", mode: "rl", policy: '{"model":"m"}' }), "x").body?.agent).toEqual({ type: "task_app", config: { mode: "rl", policy: { model: "m" } } });
+    expect(jobOf(draft({ agent: "task_app" }), "x").body?.agent.config).toEqual({ mode: "eval" });
+    expect(jobOf(draft({ agent: "task_app", policy: "{" }), "x").error).toContain("The policy is not JSON");
+  });
+
   it("sends only what was filled in", () => {
     expect(jobOf(draft(), "gsm8k@1")).toEqual({ error: null, body: { taskset: "gsm8k@1", agent: { type: "openai_compatible", config: { model: "gpt-x" } }, group: 1 } });
   });

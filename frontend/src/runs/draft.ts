@@ -2,7 +2,9 @@
 import type { JobIn } from "../api/types";
 
 export interface Draft {
-  agent: "openai_compatible" | "replay" | "noop";
+  agent: "openai_compatible" | "replay" | "noop" | "task_app";
+  mode: "eval" | "rl";
+  policy: string;
   model: string;
   config: string;
   replay: "column" | "answers";
@@ -36,12 +38,19 @@ export function jobOf(draft: Draft, taskset: string, slugs?: string[]): Made {
 
 function configOf(draft: Draft): Record<string, unknown> | string {
   if (draft.agent === "noop") return {};
+  if (draft.agent === "task_app") return taskAppConfig(draft);
   if (draft.agent === "replay") return replayConfig(draft);
   const more = objectOf(draft.config, "The agent config");
   if (typeof more === "string") return more;
   if (!draft.model.trim()) return "Name a model.";
   const steps = numeric(draft.maxSteps);
   return { ...more, model: draft.model.trim(), ...(steps === null ? {} : { max_steps: steps }) };
+}
+
+function taskAppConfig(draft: Draft): Record<string, unknown> | string {
+  const policy = objectOf(draft.policy, "The policy");
+  if (typeof policy === "string") return policy;
+  return { mode: draft.mode, ...(Object.keys(policy).length ? { policy } : {}) };
 }
 
 function replayConfig(draft: Draft): Record<string, unknown> | string {
