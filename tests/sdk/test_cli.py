@@ -48,6 +48,13 @@ def test_runs_without_a_grade_are_code_3(cli: Cli) -> None:
     assert cli(*RUN, "--agent", "agent.py:broken", "--allow-errors").code == 0
 
 
+def test_what_others_wrote_does_not_steer_the_terminal(cli: Cli) -> None:
+    in_folder("banana")
+    Path("agent.py").write_text("def hostile(context):\n    raise RuntimeError('\\x1b]0;owned\\x07\\x9b2J')\n")
+    said = cli(*RUN, "--agent", "agent.py:hostile")
+    assert "owned" in said.out and not set("\x1b\x07\x9b") & set(said.out + said.err)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import FAILED, AsJson, Limit, answer, note, short_time, table
+from proctor.cli.output import FAILED, AsJson, Limit, answer, note, say, short_time, table
 from proctor.deploy import BASE_IMAGE
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _follow(client: Client, name: str, number: int) -> EnvironmentVersionOut:
         version = client.send(calls.get_environment_version(name, number))  # before its log: no line can come after the last look
         text = client.send(calls.get_build_log(name, number))
         if len(text) > shown:
-            typer.echo(text[shown:].decode(errors="replace").rstrip("\n"), err=True)
+            note(text[shown:].decode(errors="replace").rstrip("\n"))
             shown = len(text)
         if version.status in OVER:
             if version.error:
@@ -133,7 +133,7 @@ def logs(
     if as_json:
         answer(shown)
     elif not follow:
-        typer.echo(log.decode(errors="replace").rstrip("\n"))
+        say(log.decode(errors="replace").rstrip("\n"))
         note(f"{name} version {shown.number}: {shown.status}" + (f", {shown.error}" if shown.error else ""))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, Limit, answer, facts, note, short_time, table
+from proctor.cli.output import AsJson, Limit, answer, facts, note, say, short_time, table
 
 if TYPE_CHECKING:
     from proctor.wire.jobs import JobOut, RunRow
@@ -59,7 +59,7 @@ def _show_job(job: JobOut) -> None:
         }
     )  # fmt: skip
     for group in job.failures:
-        typer.echo(f"  {group.count} × {group.failure_class} ({group.blame}): {group.message}")
+        say(f"  {group.count} × {group.failure_class} ({group.blame}): {group.message}")
 
 
 def _row(run: RunRow) -> tuple[object, ...]:

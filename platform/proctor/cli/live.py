@@ -87,5 +87,5 @@ class LiveTable(Lines):
         for column in ("task", "repeat", "doing"):
             shown.add_column(column)
         for run in list(self._going.values())[:ROWS]:
-            shown.add_row(run.slug, str(run.repeat), run.state)
+            shown.add_row(Text(run.slug), str(run.repeat), run.state)
         return Group(head, shown)

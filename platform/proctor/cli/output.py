@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,13 +11,25 @@ import typer
 
 FAILED, USAGE, UNGRADED, BELOW, DIFFERENT, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout instead of a table.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")]
 
 
+def safe(text: str) -> str:
+    """Text that others wrote, without what would steer the terminal."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def say(text: str) -> None:
+    """Text on stdout."""
+    typer.echo(safe(text))
+
+
 def note(text: str) -> None:
     """For the person, not for the pipe."""
-    typer.echo(text, err=True)
+    typer.echo(safe(text), err=True)
 
 
 def plain(value: Any) -> Any:
@@ -55,7 +68,7 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return str(value).replace("\n", " ")
+    return safe(str(value).replace("\n", " "))
 
 
 def short_time(text: object) -> str:

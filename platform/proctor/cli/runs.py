@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.output import AsJson, answer, facts, note
+from proctor.cli.output import AsJson, answer, facts, note, say
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -40,7 +40,7 @@ def show(run_id: RunId, steps: Annotated[bool, typer.Option(help="Its steps too.
         return
     _show_run(run)
     for step in told:
-        typer.echo(step_text(step))
+        say(step_text(step))
 
 
 def _show_run(run: RunOut) -> None:
@@ -83,7 +83,7 @@ def follow(run_id: RunId, as_json: Annotated[bool, typer.Option("--json", help="
             run = client.send(calls.get_run(run_id))  # before its steps: none can come after the last look
             for step in _steps(client, run_id, seen):
                 seen = json.loads(bytes(step))["seq"]
-                typer.echo(bytes(step).decode() if as_json else step_text(step))
+                typer.echo(bytes(step).decode()) if as_json else say(step_text(step))
             if run.state in TERMINAL:
                 break
             time.sleep(POLL_S)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.output import DIFFERENT, AsJson, Limit, answer, facts, note, short_time, table
+from proctor.cli.output import DIFFERENT, AsJson, Limit, answer, facts, note, say, short_time, table
 
 if TYPE_CHECKING:
     from proctor.tasks import Taskset, TasksetDiff
@@ -142,9 +142,9 @@ def _show_diff(found: TasksetDiff, as_json: bool) -> None:
         return
     for mark, slugs in (("+", [task.slug for task in found.added]), ("-", [task.slug for task in found.removed])):
         for slug in slugs:
-            typer.echo(f"{mark} {slug}")
+            say(f"{mark} {slug}")
     for slug, fields in changed.items():
-        typer.echo(f"~ {slug}: {', '.join(fields)}")
+        say(f"~ {slug}: {', '.join(fields)}")
     note(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed, {found.unchanged} the same")
 
 
