@@ -14,6 +14,7 @@ from tests.support.server import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 TASKS = 100_000
+expect.set_options(timeout=20_000)
 LEVELS = ("easy", "medium", "hard")
 MOST_NODES = 3_000
 

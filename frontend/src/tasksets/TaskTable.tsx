@@ -1,7 +1,7 @@
 /** The tasks of one version as a table of any length: search, filters, order and columns; what is chosen survives all of them.
  * Everything but the choice stands in the address. */
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
 import { draftQuery } from "../api/queries";
 import type { TaskRow, TasksetOut } from "../api/types";
@@ -58,6 +58,13 @@ export function TaskTable({ set, pinned, onUpload }: Props) {
   const showsPanel = panel ?? isWide;
   const total = blocks.total ?? set.head?.task_count ?? 0;
 
+  const shownBefore = useRef(blocks.shown);
+  useEffect(() => {
+    if (shownBefore.current === blocks.shown) return;
+    shownBefore.current = blocks.shown;
+    grid.current?.show(0, false);
+    setCursor({ current: null, anchor: null });
+  }, [blocks.shown]);
   const firstRows = useMemo(() => (blocks.total === null ? [] : blocks.loaded()), [blocks.total]); // eslint-disable-line react-hooks/exhaustive-deps -- the first answer says enough
   const known = useMemo(() => knownColumns(facets, firstRows), [facets, firstRows]);
   const standard = useMemo(() => firstColumns(set, firstRows), [set, firstRows]);

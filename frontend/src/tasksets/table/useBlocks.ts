@@ -11,6 +11,8 @@ const KEPT_MS = 60_000;
 const SETTLE_MS = 60;
 
 export interface Blocks {
+  /** The question whose rows are shown. */
+  shown: string;
   /** Of the question that is shown; null until the first answer. */
   total: number | null;
   rowAt: (index: number) => TaskRow | undefined;
@@ -43,12 +45,13 @@ export function useBlocks(reference: string, query: string): Blocks {
   useEffect(() => () => clearTimeout(timer.current), []);
   const answers = useQueries({ queries: wanted.map((block) => blockQuery(reference, shown, block)) });
   const failed = answers.find((answer) => answer.error);
-  const pages = new Map<number, Page<TaskRow> | undefined>();
+  const pages = new Map(wanted.map((block, index) => [block, answers[index]?.data]));
   const page = (block: number) => {
-    if (!pages.has(block)) pages.set(block, client.getQueryData<Page<TaskRow>>(blockKey(reference, shown, block)));
+    if (!pages.get(block)) pages.set(block, client.getQueryData<Page<TaskRow>>(blockKey(reference, shown, block)));
     return pages.get(block);
   };
   return {
+    shown,
     total: page(0)?.total ?? first.data?.total ?? null,
     rowAt: (index) => page(Math.floor(index / BLOCK))?.items[index % BLOCK],
     loaded: () => wanted.flatMap((block) => page(block)?.items ?? []),
