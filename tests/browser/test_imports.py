@@ -169,6 +169,30 @@ def test_an_upload_goes_on_after_a_lost_connection_and_after_a_reload(page: Page
     assert offsets == [str(4 * 1024**2), str(8 * 1024**2)]
 
 
+def test_a_file_for_a_set_that_is_there_lands_on_what_it_changed(page: Page, server: Server, tmp_path: Path) -> None:
+    server.post("/api/tasksets", {"name": "there"})
+    server.post("/api/tasksets/there/upload", {"tasks": [{"slug": "a", "env": "zoo", "id": "run"}, {"slug": "b", "env": "zoo", "id": "run"}]})
+    (tmp_path / "more.csv").write_text("slug;q\nb;changed\nc;new\n")
+    visit(page, "/tasksets/there")
+    expect(page.get_by_role("heading", level=1)).to_have_text("there")
+    page.keyboard.press("u")
+    page.wait_for_url("**/imports/new")
+    page.get_by_label("Choose a file").set_input_files(tmp_path / "more.csv")
+    page.wait_for_url("**/map")
+    expect(page.get_by_label("Environment")).to_have_value("zoo")
+    page.get_by_role("button", name="Check").click()
+    page.get_by_role("link", name="Commit", exact=True).last.click()
+    expect(page.get_by_label("Create")).to_be_disabled()
+    page.get_by_label("Replace all").check()
+    plan = page.get_by_role("region", name="Plan")
+    expect(plan).to_contain_text("Remove1")
+    page.get_by_label("Add or update").check()
+    expect(plan).to_contain_text("Remove0")
+    page.get_by_role("button", name="Commit").click()
+    page.wait_for_url("**/diff/1..2*")
+    assert server.get("/api/tasksets/there")["head"]["number"] == 2
+
+
 def test_wrong_files_are_answered_with_what_is_right(page: Page, tmp_path: Path) -> None:
     begin(page)
     for name, body, words in (("sheet.xlsx", b"PK", "Save the sheet as CSV"), ("empty.csv", b"", "empty.csv is empty")):

@@ -49,11 +49,13 @@ def wait_for(server: Server, import_id: str, *statuses: str, timeout_s: float = 
     return seen(server, import_id)
 
 
-def in_the_middle(server: Server, import_id: str, status: str) -> None:
+def in_the_middle(server: Server, import_id: str, status: str, over: str) -> None:
+    """Until it is at work and has told of some progress."""
+
     def is_there() -> bool:
         found = seen(server, import_id)
-        assert found["status"] == status, f"over before the kill: {found}"
-        return bool(0 < found["progress"] < 1)
+        assert found["status"] != over, "it was over before the kill"
+        return found["status"] == status and bool(0 < found["progress"] < 1)
 
     until(is_there, 60, every_s=0.02, why=server.log)
 
@@ -80,7 +82,7 @@ def test_an_upload_whose_connection_breaks_at_any_byte_goes_on_and_is_whole(serv
 
 def test_a_check_whose_worker_is_killed_is_finished_by_the_next(server: Server, rows: bytes) -> None:
     import_id = begin(server, rows, "killed in check")
-    in_the_middle(server, import_id, "checking")
+    in_the_middle(server, import_id, "checking", over="checked")
     kill(*family(server.child("worker")))
     checked = wait_for(server, import_id, "checked", "failed", timeout_s=150)
     assert (checked["status"], checked["rows_good"], checked["errors_total"]) == ("checked", ROWS, 0), checked
@@ -92,7 +94,7 @@ def test_a_commit_whose_process_is_killed_stores_nothing_and_can_be_asked_for_ag
     wait_for(server, import_id, "checked")
     commit = threading.Thread(target=ask_for_commit, args=(server, import_id))
     commit.start()
-    in_the_middle(server, import_id, "committing")
+    in_the_middle(server, import_id, "committing", over="done")
     kill(*family(server.child("web")))
     commit.join()
     assert seen(server, import_id)["status"] in ("committing", "checked")
