@@ -192,6 +192,15 @@ class SpanSegment(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "first_seq"], name="one_segment_per_place")]
 
 
+class SpanFile(models.Model):
+    """The spans of a run that ended, as one file in the default storage (`runs.actions.compaction`). `frames`: first seq, count, offset and
+    length of each zstd frame in it."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="span_file")
+    path = models.CharField(max_length=255)
+    frames = models.JSONField()
+
+
 class SpanIndex(models.Model):
     """One row a span: what lists, totals and order need. Bodies are in the segments."""
 

@@ -29,6 +29,7 @@ from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.sandbox import DockerEngine
 from runs import samples
 from runs.actions import execution, workers
+from runs.actions.compaction import compact_some
 from runs.ledger import Ledger
 from runs.planning import Able
 from runs.queries.platform import cancels_asked
@@ -37,9 +38,10 @@ from runs.sweep import Sweeper
 from tasksets.analysis import worker as analyses
 from tasksets.imports import worker as imports
 from web.processes import run_quietly
+from web.threads import in_writer
 
 logger = logging.getLogger(__name__)
-BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S, ANALYSES_S, STORAGE_S = 1.0, 5.0, 25.0, 60.0, 3.0, 3.0, 900.0
+BEAT_S, RENEW_S, GIVE_UP_S, BLOCKED_S, CLOSE_S, ANALYSES_S, STORAGE_S, COMPACT_S = 1.0, 5.0, 25.0, 60.0, 3.0, 3.0, 900.0, 60.0
 BUILDS = 2
 
 
@@ -89,7 +91,7 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._sessions(), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets(), self._sweep_storage())]
+        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._sessions(), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets(), self._sweep_storage(), self._compact_runs())]
         self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(), self._check_imports(), self._analyse_tasksets())]
 
     async def _find_engine(self) -> None:
@@ -159,6 +161,13 @@ class WorkerProcess:
             await asyncio.sleep(STORAGE_S)
             if await self._guarded(lambda: self.ledger.write(workers.take_lease, "storage", uuid.uuid4().hex, 86_400.0)):
                 await self._guarded(lambda: run_quietly("sweep"))
+
+    async def _compact_runs(self) -> None:
+        """By one of the workers at a time."""
+        while True:
+            await asyncio.sleep(COMPACT_S)
+            if await self._guarded(lambda: self.ledger.write(workers.take_lease, "compaction", self.id, COMPACT_S * 3)):
+                await self._guarded(lambda: in_writer(compact_some))
 
     async def _guarded(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:

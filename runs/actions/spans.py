@@ -78,7 +78,7 @@ def record_spans(run_id: uuid.UUID, attempt: int, prepared: Prepared, *, fence: 
     """Writes what is new of a batch and returns how many spans that was. With `fence`, raises Fenced unless the run is still held by
     this attempt. The caller opens no transaction of its own unless it groups several writes (the worker's ledger does)."""
     with transaction.atomic():
-        run = _locked(run_id)
+        run = lock_run(run_id)
         if fence and (run.attempt != attempt or run.state not in ("provisioning", "running", "grading")):
             raise Fenced
         new = _unknown(run_id, attempt, prepared.spans)
@@ -88,7 +88,8 @@ def record_spans(run_id: uuid.UUID, attempt: int, prepared: Prepared, *, fence: 
     return len(new)
 
 
-def _locked(run_id: uuid.UUID) -> Run:
+def lock_run(run_id: uuid.UUID) -> Run:
+    """Until the transaction ends (SQLite is serial since BEGIN)."""
     runs = Run.objects.only("id", "attempt", "state", "last_seq", "cost_usd")
     if connection.vendor == "postgresql":
         runs = runs.select_for_update()

@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 import zstandard
+from django.core.files.storage import default_storage
 
 from accounts.callers import Caller
 from runs.actions.spans import blob_path
-from runs.models import Blob, Run, SpanIndex, SpanSegment
+from runs.models import Blob, Run, SpanFile, SpanIndex, SpanSegment
 from web.errors import not_found
 
 REPLY_BYTES = 4_000_000
@@ -72,13 +73,47 @@ def last_attempt(run_id: uuid.UUID) -> int:
 
 
 def span_texts(run_id: uuid.UUID, first_seq: int, last_seq: int) -> Iterator[SpanText]:
-    """Texts of the spans in a range of seq, in order."""
+    """Texts of the spans in a range of seq, in order. Segments first, then the file of a run that ended: what is moved from the one to the
+    other in between is in both, and given once."""
     segments = SpanSegment.objects.filter(run_id=run_id, first_seq__lte=last_seq, first_seq__gt=first_seq - 64).order_by("first_seq")
-    for segment in segments:
-        lines = zstandard.ZstdDecompressor().decompress(bytes(segment.body)).split(b"\n")
-        for offset, text in enumerate(lines):
-            if first_seq <= segment.first_seq + offset <= last_seq:
-                yield SpanText(segment.first_seq + offset, text)
+    bodies = [(segment.first_seq, bytes(segment.body)) for segment in segments]
+    given = first_seq - 1
+    if not bodies or bodies[0][0] > first_seq:
+        for span in _from_file(run_id, first_seq, last_seq):
+            given = span.seq
+            yield span
+    for start, body in bodies:
+        yield from _in_range(start, body, given + 1, last_seq)
+
+
+def _in_range(start: int, body: bytes, first_seq: int, last_seq: int) -> Iterator[SpanText]:
+    lines = zstandard.ZstdDecompressor().decompress(body).split(b"\n")
+    yield from (SpanText(seq, text) for seq, text in enumerate(lines, start) if first_seq <= seq <= last_seq)
+
+
+def _from_file(run_id: uuid.UUID, first_seq: int, last_seq: int) -> Iterator[SpanText]:
+    for start, body in _frames(run_id, first_seq, last_seq):
+        yield from _in_range(start, body, first_seq, last_seq)
+
+
+def _frames(run_id: uuid.UUID, first_seq: int, last_seq: int) -> Iterator[tuple[int, bytes]]:
+    """First seq and body of the frames in the range. A file that another took the place of, just now, is looked up again."""
+    for last_try in (False, True):
+        found = SpanFile.objects.filter(run_id=run_id).first()
+        if found is None:
+            return
+        try:
+            file = default_storage.open(found.path, "rb")
+        except FileNotFoundError:
+            if last_try:
+                raise
+            continue
+        with file:
+            for start, count, offset, length in found.frames:
+                if start <= last_seq and start + count > first_seq:
+                    file.seek(offset)
+                    yield start, file.read(length)
+        return
 
 
 def read_steps(run: Run, *, after: int, limit: int, attempt: int | None) -> StepsOut:

@@ -12,9 +12,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from config.parent import ask_for_death
         from runs.actions.blobs import sweep_blobs
+        from runs.actions.compaction import sweep_span_files
         from tasksets.sweeping import sweep
 
         ask_for_death()
-        done = sweep()
-        blobs = sweep_blobs()
-        self.stderr.write(f"{done.contents} contents, {done.chunks} chunks, {done.files} files and {blobs} blobs deleted")
+        done, blobs, spans = sweep(), sweep_blobs(), sweep_span_files()
+        self.stderr.write(f"{done.contents} contents, {done.chunks} chunks, {done.files + spans} files and {blobs} blobs deleted")
