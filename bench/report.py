@@ -21,7 +21,7 @@ def main() -> None:
     kept = {key(line): line for line in read(KEPT.read_text() if KEPT.exists() else "")}
     fresh = read(sys.stdin.read())
     kept.update({key(line): {"day": time.strftime("%Y-%m-%d"), **line} for line in fresh})
-    lines = sorted(kept.values(), key=lambda line: (int(line["id"][1:]), line["db"], line["what"]))
+    lines = sorted(kept.values(), key=lambda line: (line["id"][1:].zfill(4), line["db"], line["what"]))
     KEPT.write_text("".join(json.dumps(line) + "\n" for line in lines))
     before, _, rest = PAGE.read_text().partition(BEGIN)
     made = table([line for line in lines if not line.get("at")]) + curves([line for line in lines if line.get("at")])
