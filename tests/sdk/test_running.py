@@ -179,6 +179,29 @@ async def test_a_state_file_with_its_end_torn_off_still_serves(tmp_path: Path) -
     assert all(json.loads(line) for line in state.read_text().splitlines() if line.endswith("}"))
 
 
+async def test_a_state_file_is_one_process_s_at_a_time(tmp_path: Path) -> None:
+    from proctor.jobs.state import StateFile
+
+    state = tmp_path / "state.jsonl"
+    held = StateFile(state, list(letters("banana")), 1, "own:<lambda>")
+    with pytest.raises(StateMismatch, match="in use"):
+        await letters("banana").run(lambda context: "3", runtime=LocalRuntime(live_env), state=state)
+    held.close()
+    assert (await letters("banana").run(lambda context: "3", runtime=LocalRuntime(live_env), state=state)).reward == 1.0
+
+
+async def test_a_hook_that_fails_fails_the_runs(tmp_path: Path) -> None:
+    env = Environment("letters")
+
+    @env.initialize
+    def broken() -> None:
+        raise RuntimeError("no disk")
+
+    job = await letters("banana", "kiwi").run(lambda context: "3", runtime=LocalRuntime(env))
+    assert [(run.failure_class, run.blame) for run in job.runs] == [("environment_start", "environment")] * 2
+    assert "no disk" in (job.runs[0].error or "")
+
+
 async def test_a_state_file_of_another_batch_is_refused(tmp_path: Path) -> None:
     state = tmp_path / "state.jsonl"
     await letters("banana").run(lambda context: "3", runtime=LocalRuntime(live_env), state=state)

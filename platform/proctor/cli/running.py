@@ -6,6 +6,7 @@ A local run keeps a state file until it is complete, so that Ctrl-C, or worse, l
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -55,7 +56,7 @@ def run(
         _show_plan(taskset.plan(place, group=group), as_json)
         return
     hosted = type(place).__name__ == "HostedRuntime"
-    kept = state or (None if hosted else STATE_FOLDER / f"{taskset.name}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl")
+    kept = state or (None if hosted else STATE_FOLDER / f"{taskset.name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl")
     options: dict[str, Any] = {
         "runtime": place, "group": group, "max_concurrent": max_concurrent, "rollout_timeout": timeout, "name": name, "state": None if hosted else kept,
         "traces": traces, "report": report,

@@ -82,7 +82,7 @@ class InProcessEngine:
 
     async def close(self) -> None:
         """Run the shutdown hooks."""
-        if self._started is not None and not self._started.cancelled() and self._started.exception() is None:
+        if self._started is not None and not (await asyncio.gather(self._started, return_exceptions=True))[0]:
             await self._env.stop()
 
 

@@ -69,7 +69,7 @@ class LocalRuntime:
 
     def why_not(self, task: TaskFacts) -> str | None:
         """The source must declare the environment."""
-        return self.declared.why_not(task.env, str(self._path))
+        return self.declared.why_not(task.env, "the live environment" if self._live else str(self._path))
 
     def describe(self, env: str) -> str:
         """`process: env.py`."""

@@ -1,7 +1,7 @@
 """The state file of a batch: what was asked for, and how each run ended, so that an interrupted batch goes on where it stopped.
 
 JSON lines: one head, then `began` and `ended` lines as they happen, each written through at once; a line cut off by a crash is passed
-over. Only the same tasks, in the same order, with the same group may go on: the head holds their content ids.
+over. Only the same tasks, in the same order, with the same group may go on: the head holds their content ids. One process at a time.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ KEPT = (
 
 
 class StateFile:
-    """Open while the batch runs. `job_id` is the interrupted job's, None for a new batch."""
+    """Held while the batch runs. `job_id` is the interrupted job's, None for a new batch."""
 
     def __init__(self, path: Path, tasks: list[Task], group: int, agent: str) -> None:
+        """Raises StateMismatch for another batch's file, or one that another process holds."""
         self.path = path
         self.job_id: str | None = None
         self._ended: dict[int, dict[str, Any]] = {}
         self._begun: dict[int, str] = {}
         self._head = {"format": FORMAT, "group": group, "agent": agent, "tasks": [[task.slug, task.content_id] for task in tasks]}
         self._groups: dict[str, str] = {}
-        self._file: IO[str] | None = None
-        if path.exists() and path.stat().st_size:
-            self._recall()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: IO[str] | None = path.open("a", encoding="utf-8")
+        try:
+            _hold(self._file, path)
+            if path.stat().st_size:
+                self._recall()
+        except BaseException:
+            self.close()
+            raise
 
     def open(self, job: Job) -> None:
         """Begin to write; the head first, in a new file."""
-        is_new = self.job_id is None
-        if is_new:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a", encoding="utf-8")
-        if is_new:
+        if self.job_id is None:
             self._write({**self._head, "job": job.id, "name": job.name})
 
     def recall(self, run: Run) -> bool:
@@ -110,6 +113,18 @@ class StateFile:
             file.seek(-1, 2)
             if file.read(1) != b"\n":
                 file.write(b"\n")
+
+
+def _hold(file: IO[str], path: Path) -> None:
+    """Ours until it is closed, however this process ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such lock: there two batches must not share a file
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise StateMismatch(f"{path} is in use: another process runs this batch.") from None
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
