@@ -4,9 +4,9 @@ import { Link, useParams, useSearchParams } from "react-router";
 import { sharedQuery, sharedTasksQuery } from "../api/queries";
 import type { SharedTaskset, TaskRow } from "../api/types";
 import { DownloadMenu } from "../tasksets/DownloadMenu";
-import { promptOf } from "../tasksets/prompt";
+import { cellIn, promptIn, shortColumns } from "../tasksets/table/cells";
 import { Digest } from "../ui/Copy";
-import { count, plural } from "../ui/formats";
+import { ABSENT, count, plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { PageHead } from "../ui/Page";
@@ -56,12 +56,15 @@ function Facts({ set }: { set: SharedTaskset }) {
           <Icon name="clock" /> <Time at={set.made_at} />
         </span>
       )}
-      <span>{set.pinned ? "This link shows this version for good" : "This link shows the newest version"}</span>
-      {set.expires_at && (
-        <span>
-          and ends <Time at={set.expires_at} />
-        </span>
-      )}
+      <span>
+        {set.pinned ? "This link shows this version for good" : "This link shows the newest version"}
+        {set.expires_at && (
+          <>
+            {" "}
+            and ends <Time at={set.expires_at} />
+          </>
+        )}
+      </span>
     </>
   );
 }
@@ -87,7 +90,7 @@ function Tasks({ set, token }: { set: SharedTaskset; token: string }) {
         <VirtualTable
           label="Tasks"
           rows={tasks.rows}
-          columns={columnsOf(token)}
+          columns={columnsOf(token, tasks.rows)}
           keyOf={(task) => task.slug}
           total={tasks.total}
           more={tasks.more}
@@ -106,7 +109,7 @@ function Tasks({ set, token }: { set: SharedTaskset; token: string }) {
   );
 }
 
-const columnsOf = (token: string): Column<TaskRow>[] => [
+const columnsOf = (token: string, rows: readonly TaskRow[]): Column<TaskRow>[] => [
   {
     name: "Slug",
     width: 220,
@@ -117,7 +120,8 @@ const columnsOf = (token: string): Column<TaskRow>[] => [
       </Link>
     ),
   },
-  { name: "Arguments", className: "on-phone wide", cell: (row) => <span className="block truncate text-text-2">{promptOf(row.args_preview)}</span> },
+  { name: "Arguments", className: "on-phone wide", cell: (row) => <span className="block truncate text-text-2">{promptIn(row)}</span> },
+  ...shortColumns(rows).map((name): Column<TaskRow> => ({ name, width: 120, cell: (row) => <span className="text-text-2">{cellIn(row, name)?.text ?? ABSENT}</span> })),
   { name: "Template", width: 140, cell: (row) => <code className="text-text-2">{row.task_id}</code> },
   { name: "Environment", width: 150, cell: (row) => <span className="text-text-2">{row.env}</span> },
 ];
