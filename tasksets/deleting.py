@@ -24,6 +24,7 @@ from proctor import content
 from tasksets import bulk, comparisons, exports, queries, sweeping, versions
 from tasksets.analysis.actions import drop_analyses
 from tasksets.commits import hold_contents
+from tasksets.imports import sessions
 from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TableBlock, TaskContent, Taskset, Version
 from web.errors import conflict, invalid, not_found, problem
 
@@ -71,6 +72,7 @@ def purge(caller: Caller, taskset: Taskset, *, confirm: str) -> Purged:
         raise conflict(f"Taskset {taskset.name} is in use; archive it first")
     export_count, breaks = Export.objects.filter(version__taskset=taskset).count(), _breaks(taskset)
     _mark_purged(caller, taskset, breaks)
+    sessions.drop_imports_of(taskset)
     _delete_rows(HeadTask.objects.filter(taskset=taskset).order_by("id"))
     marks = _sweep(taskset)
     Version.objects.filter(taskset=taskset).update(chunk_ids=[])

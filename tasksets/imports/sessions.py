@@ -21,7 +21,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.callers import Caller
-from tasksets.imports.models import Import, Upload, UploadPart
+from tasksets.imports.models import Import, SavedMapping, Upload, UploadPart
+from tasksets.models import Taskset
 from web.errors import AppError, conflict, invalid, not_found, problem, too_large
 from web.ids import known_uuid, parse_uuid
 
@@ -133,6 +134,16 @@ def drop_upload(upload: Upload) -> None:
         Import.objects.filter(upload=upload).exclude(status="done").delete()
         upload.delete()
     _delete(folder)
+
+
+def drop_imports_of(taskset: Taskset) -> None:
+    """Of a set that is purged: files, edits, the values in errors, the mapping, and the lines of history."""
+    uploads = list(Upload.objects.filter(imports__taskset=taskset).distinct())
+    Import.objects.filter(taskset=taskset).delete()
+    SavedMapping.objects.filter(taskset=taskset).delete()
+    for upload in uploads:
+        if not upload.imports.exists():
+            drop_upload(upload)
 
 
 def _delete(folder: str) -> None:

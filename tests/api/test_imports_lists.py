@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasksets.imports.check import family_of
-from tasksets.imports.models import Import, ImportProblem
+from tasksets.imports.models import Import, ImportProblem, SavedMapping, Upload
 from tests.support.imports import Imports, lines
 from tests.support.tasksets import row
 
@@ -154,3 +154,14 @@ def test_rows_of_jsonl_are_edited_as_json(api: Imports) -> None:
     assert api.get(f"/api/imports/{checked['id']}/rows/2").json()["cells"] == {"slug": '"a"', "q": "2"}
     mended = api.send(f"/api/imports/{checked['id']}/rows/2", {"values": {"slug": '"b"'}}, "PUT").json()
     assert mended["errors_total"] == 0
+
+
+def test_a_purged_set_leaves_nothing_of_its_imports(api: Imports, tmp_path: Any) -> None:
+    checked = api.check(api.begin(b"slug,n\na,1\nb,oops\n", "a.csv", name="s"), **ZOO, **AS_JSON)
+    api.commit(checked, leave_out_bad=True)
+    waiting = api.begin(b"slug,n\nc,secret\n", "b.csv", taskset="s")
+    api.send("/api/tasksets/s", {"archived": True}, "PATCH")
+    assert api.send("/api/tasksets/s/purge", {"confirm": "s"}).status_code == 200
+    assert [model.objects.count() for model in (Import, ImportProblem, Upload, SavedMapping)] == [0, 0, 0, 0]
+    assert [path for path in (tmp_path / "blobs" / "imports").rglob("*") if path.is_file()] == []
+    assert api.get(f"/api/imports/{waiting['id']}").status_code == 404
