@@ -3,7 +3,7 @@
 from django.urls import path
 
 from accounts.http import methods
-from runs import api, api_results, hud
+from runs import api, api_results, hud, hud02
 
 urlpatterns = [
     path("api/jobs", api.jobs),
@@ -22,6 +22,14 @@ urlpatterns = [
     path("api/ws-ticket", api.ws_ticket),
     path("api/last-jobs", api.last_jobs),
     path("api/workers", api.workers),
+    path("hud02/v2/jobs", methods(POST=hud02.create_job)),
+    path("hud02/v2/jobs/<str:job_id>", methods(GET=hud02.get_job)),
+    path("hud02/v2/jobs/<str:job_id>/trajectories", methods(GET=hud02.list_trajectories)),
+    path("hud02/v1/environments/<str:session_id>/reset", methods(POST=hud02.reset)),
+    path("hud02/v2/environments/<str:session_id>/invoke", methods(POST=hud02.invoke)),
+    path("hud02/v2/environments/<str:session_id>/close", methods(POST=hud02.close)),
+    path("hud02/v2/environments/<str:session_id>/telemetry-upload", methods(POST=hud02.upload_steps)),
+    path("hud02/v2/task_runs/<str:task_run_id>/telemetry-upload", methods(POST=hud02.upload_telemetry)),
     path("v2/trace/job/<str:job_id>/enter", methods(POST=hud.enter_job)),
     path("v2/trace/<str:trace_id>/enter", methods(POST=hud.enter_run)),
     path("v2/trace/<str:trace_id>/exit", methods(POST=hud.exit_run)),

@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from accounts.http import methods
-from tasksets import api, api_downloads, api_drafts, api_pulls, api_shared, api_tables, api_versions, hud
+from tasksets import api, api_downloads, api_drafts, api_pulls, api_shared, api_tables, api_versions, hud, hud02
 
 urlpatterns = [
     path("", include("tasksets.imports.urls")),
@@ -34,6 +34,8 @@ urlpatterns = [
     path("api/shared/<str:token>/tasks", api_shared.shared_tasks),
     path("api/shared/<str:token>/tasks/<path:slug>", api_shared.shared_task),
     path("api/shared/<str:token>/download", api_shared.shared_download),
+    path("hud02/v2/tasksets", methods(POST=hud02.create_taskset)),
+    path("hud02/v2/tasksets/<str:ref>/tasks", methods(GET=hud02.list_tasks)),
     path("v2/tasksets", methods(POST=hud.create_taskset)),
     path("v2/tasksets/by-name/<path:name>", methods(GET=hud.by_name)),
     path("v2/tasksets/<str:ref>", methods(GET=hud.get_taskset)),

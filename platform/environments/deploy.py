@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import IO
@@ -63,15 +63,20 @@ def receive(upload_id: uuid.UUID, body: IO[bytes], announced: int | None) -> Non
 def order(caller: Caller, given: DeployIn) -> EnvironmentVersion:
     """The version to be built. Raises AppError 403, 404, 409, 422."""
     caller.require("write")
-    build_id = known_uuid(given.build_id, "Build")
+    return order_context(caller, known_uuid(given.build_id, "Build"), lambda upload: _order(caller, given, upload))
+
+
+def order_context(caller: Caller, build_id: uuid.UUID, make: Callable[[ContextUpload], EnvironmentVersion]) -> EnvironmentVersion:
+    """The version that `make` made of the context, inside a transaction; made before, it is the same one. Raises AppError 404, 409, 422."""
     done = _ordered(caller, build_id)
     if done is not None:
         return done
     upload = _context(caller, build_id)
-    _check(caller, given)
     try:
         with transaction.atomic():
-            return _order(caller, given, upload)
+            version = make(upload)
+            upload.delete()
+            return version
     except IntegrityError:
         done = _ordered(caller, build_id)  # the same order, at the same time
         if done is None:
@@ -96,7 +101,7 @@ def _context(caller: Caller, build_id: uuid.UUID) -> ContextUpload:
 
 
 def _check(caller: Caller, given: DeployIn) -> None:
-    """What needs no lock. Values are never repeated in errors."""
+    """Values are never repeated in errors."""
     handle = handle_for(given.name)
     if given.registry_id is not None:
         named = get_environment(caller, str(known_uuid(given.registry_id, "Environment")))
@@ -112,6 +117,7 @@ def _secret_problems(secrets: Mapping[str, str]) -> list[Problem]:
 
 def _order(caller: Caller, given: DeployIn, upload: ContextUpload) -> EnvironmentVersion:
     """Inside a transaction."""
+    _check(caller, given)
     version = new_version(
         caller, given.name, version_id=upload.id, project=_project(caller, given), source="build", context_path=upload.path,
         no_cache=given.no_cache, build_args=given.build_args, build_secrets_encrypted=encrypt_map(given.build_secrets) if given.build_secrets else "",
@@ -120,7 +126,6 @@ def _order(caller: Caller, given: DeployIn, upload: ContextUpload) -> Environmen
     if given.runtime_config:
         Environment.objects.filter(id=version.environment_id).update(runtime_config=given.runtime_config)
         audit(caller, "environment.runtime_config", "environment", version.environment_id)
-    upload.delete()
     return version
 
 

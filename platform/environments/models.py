@@ -111,6 +111,7 @@ class RuntimeSession(models.Model):
     team = models.ForeignKey(Team, models.CASCADE)
     version = models.ForeignKey(EnvironmentVersion, models.CASCADE, related_name="sessions")
     run_wire_id = models.UUIDField(null=True)
+    job_wire_id = models.UUIDField(null=True)
     state = models.CharField(max_length=10, default="waiting")
     error = models.TextField(null=True)
     claimed_by = models.CharField(max_length=80, null=True)

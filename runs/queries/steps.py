@@ -165,6 +165,11 @@ def _error_of(payload: msgspec.Raw) -> str | None:
 
 def events_of(run: Run) -> list[dict[str, Any]]:
     """What `hud trace` prints (contracts of HUD, 2.4): agent and tool steps of the last attempt, by step id, then time."""
+    return [_agent_event(payload) if kind == "agent" else _tool_event(payload) for kind, payload in payloads_of(run)]
+
+
+def payloads_of(run: Run) -> list[tuple[str, dict[str, Any]]]:
+    """Kind and payload of the agent and tool steps of the last attempt, in the order of `events_of`."""
     rows = list(SpanIndex.objects.filter(run_id=run.id, attempt=last_attempt(run.id), kind__in=["agent", "tool"]).order_by("seq"))
     found = []
     if rows:
@@ -175,7 +180,7 @@ def events_of(run: Run) -> list[dict[str, Any]]:
             if row and payload is not None:
                 found.append(((row.step_id is None, row.step_id or 0, row.started_at.timestamp() if row.started_at else 0.0, row.seq), row.kind, payload))
     found.sort(key=lambda item: item[0])
-    return [_agent_event(payload) if kind == "agent" else _tool_event(payload) for _order, kind, payload in found]
+    return [(kind, payload) for _order, kind, payload in found]
 
 
 def _as_object(raw: msgspec.Raw) -> dict[str, Any] | None:

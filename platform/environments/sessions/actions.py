@@ -18,14 +18,21 @@ from environments.queries import get_environment, newest_ready
 from web.errors import AppError, conflict, not_found
 from web.ids import known_uuid
 
-TOTAL_S, IDLE_S, RETRY_S = 7_200, 300, 30
-"""A session's whole life; how long no tunnel may carry a byte; what `Retry-After` says at the cap."""
+TOTAL_S, IDLE_S, QUIET_IDLE_S, RETRY_S = 7_200, 300, 1_800, 30
+"""A session's whole life; how long no tunnel may carry a byte, and how long no call may come for HUD 0.2.x; what `Retry-After` says at the cap."""
 
 
 def open_session(caller: Caller, *, environment: str, run_wire_id: uuid.UUID | None = None) -> RuntimeSession:
     """Waiting for a worker; on the newest ready version. Raises AppError 403, 404, 409 (none is ready), 429 (the team's cap)."""
     caller.require("run")
-    version = _version(caller, environment)
+    return open_on(caller, _version(caller, environment), run_wire_id=run_wire_id)
+
+
+def open_on(
+    caller: Caller, version: EnvironmentVersion, *, run_wire_id: uuid.UUID | None = None, job_wire_id: uuid.UUID | None = None
+) -> RuntimeSession:
+    """On this version, which is ready. Raises AppError 429."""
+    caller.require("run")
     now = timezone.now()
     with transaction.atomic():
         Team.objects.select_for_update().get(id=caller.team_id)
@@ -33,7 +40,7 @@ def open_session(caller: Caller, *, environment: str, run_wire_id: uuid.UUID | N
             cap = f"The team has {settings.PROCTOR_TEAM_SESSIONS} sessions open, which is the most; close one, or run fewer at once"
             raise AppError("too_many_sessions", 429, cap, headers={"Retry-After": str(RETRY_S)})
         session = RuntimeSession.objects.create(
-            team_id=caller.team_id, version=version, run_wire_id=run_wire_id, created_by=caller.label, last_used_at=now,
+            team_id=caller.team_id, version=version, run_wire_id=run_wire_id, job_wire_id=job_wire_id, created_by=caller.label, last_used_at=now,
             expires_at=now + timedelta(seconds=TOTAL_S),
         )  # fmt: skip
         audit(caller, "session.open", "session", session.id, environment=version.environment.name, version=version.number)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from environments.models import RuntimeSession
 from environments.sandboxes import docker_spec
-from environments.sessions.actions import IDLE_S
+from environments.sessions.actions import IDLE_S, QUIET_IDLE_S
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.resources import Resources
 
@@ -71,7 +71,10 @@ def why_ended(session: RuntimeSession) -> str:
 
 
 def _idle() -> Q:
-    return Q(last_used_at__lt=timezone.now() - timedelta(seconds=IDLE_S))
+    """Clients of 0.2.x cannot keep a session alive while their model thinks: theirs may rest for longer."""
+    now, quiet = timezone.now(), Q(version__environment__kind="hud02")
+    long_ago = Q(last_used_at__lt=now - timedelta(seconds=QUIET_IDLE_S))
+    return (quiet & long_ago) | (~quiet & Q(last_used_at__lt=now - timedelta(seconds=IDLE_S)))
 
 
 def end(worker_id: str, session_id: uuid.UUID, *, failed: bool, error: str) -> bool:

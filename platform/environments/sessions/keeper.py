@@ -110,7 +110,8 @@ class Keeper:
         labels = {INSTANCE_LABEL: self._instance, SESSION_LABEL: str(claimed.session_id), "proctor.expiry": str(int(claimed.expires_at + MARGIN_S))}
         sandbox = await self._engine.start(claimed.spec, labels)
         try:
-            await _serving(sandbox)
+            if claimed.spec.speaks == "control":
+                await _serving(sandbox)
             self._open[claimed.session_id] = sandbox
             relay, container_id = self._relay.address, sandbox.container_id
             await in_writer(claims.opened, self._worker_id, claimed.session_id, relay=relay, container_id=container_id)

@@ -1,4 +1,5 @@
-"""The worker's own port for tunnels: a signed first line names the session, then bytes go both ways to its sandbox.
+"""The worker's own port for tunnels: a signed first line names the session, then bytes go both ways to its sandbox; or, marked `inside`,
+one request of `inside` follows.
 
 The signature is made and read with the instance's secret key, for one session and half a minute. A side that ends its writing ends the
 other's reading; the rest still flows for a while. Knows neither database nor engine.
@@ -12,26 +13,33 @@ import logging
 import socket
 import uuid
 from collections.abc import Callable
+from typing import Literal
 
+from environments.sessions import inside
 from proctor.rollout.plan import Sandbox
+from proctor.rollout.sandbox import DockerSandbox
 from web.crypto import sign, unsign
 
 logger = logging.getLogger(__name__)
 SIGNED, GOOD_FOR_S = "relay", 30
-FIRST_LINE_BYTES, FIRST_LINE_S, CONNECT_S, REST_S = 1024, 10.0, 10.0, 30.0
+FIRST_LINE_S, CONNECT_S, REST_S = 10.0, 10.0, 30.0
 PIECE = 64 * 1024
 
+Way = Literal["tunnel", "inside"]
 Find = Callable[[uuid.UUID], Sandbox | None]
 
 
-def first_line(session_id: uuid.UUID) -> bytes:
-    return f"{sign(SIGNED, str(session_id))}\n".encode()
+def first_line(session_id: uuid.UUID, way: Way = "tunnel") -> bytes:
+    return f"{sign(SIGNED, f'{way} {session_id}')}\n".encode()
 
 
-def session_of(line: bytes) -> uuid.UUID | None:
+def session_of(line: bytes) -> tuple[Way, uuid.UUID] | None:
     """None: nobody of ours wrote this, or too long ago."""
     value = unsign(SIGNED, line.decode("ascii", "replace").strip(), max_age_s=GOOD_FOR_S)
-    return uuid.UUID(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    way, _, session_id = value.partition(" ")
+    return ("inside" if way == "inside" else "tunnel"), uuid.UUID(session_id)
 
 
 class Relay:
@@ -44,7 +52,7 @@ class Relay:
         self.address = ""
 
     async def __aenter__(self) -> Relay:
-        self._server = await asyncio.start_server(self._accept, self._host, 0, limit=FIRST_LINE_BYTES)
+        self._server = await asyncio.start_server(self._accept, self._host, 0, limit=inside.LINE_BYTES)
         name = socket.gethostname() if self._host in ("0.0.0.0", "::") else self._host
         self.address = f"{name}:{self._server.sockets[0].getsockname()[1]}"
         return self
@@ -65,9 +73,11 @@ class Relay:
         """Whatever goes wrong, both ends are closed."""
         try:
             async with asyncio.timeout(FIRST_LINE_S):
-                session_id = session_of(await reader.readuntil(b"\n"))
-            sandbox = self._find(session_id) if session_id else None
-            if sandbox is not None:
+                asked = session_of(await reader.readuntil(b"\n"))
+            sandbox = self._find(asked[1]) if asked else None
+            if asked and asked[0] == "inside" and isinstance(sandbox, DockerSandbox):
+                await inside.serve(sandbox.inside(), reader, writer)
+            elif sandbox is not None:
                 async with asyncio.timeout(CONNECT_S):
                     theirs = await asyncio.open_connection(sandbox.host, sandbox.port, limit=PIECE)
                 await splice((reader, writer), theirs)

@@ -6,11 +6,17 @@ from task authors: run them where a slow one harms nobody.
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[2]
+"""Where `python -m proctor.hud02.matchers` finds the package."""
 
 
 @dataclass(frozen=True)
@@ -79,3 +85,18 @@ def edit_distance(first: str, second: str) -> int:
 def _closeness(first: float, second: float) -> float:
     largest = max(abs(first), abs(second))
     return 1.0 if first == second or largest == 0 else max(0.0, 1.0 - abs(first - second) / largest)
+
+
+def main() -> None:
+    """`{kind, response, answer}` in, `{score, reason}` or `{error}` out: for callers who need it in a process of its own."""
+    asked = json.load(sys.stdin)
+    try:
+        found = MATCHERS[asked["kind"]](asked["response"], asked["answer"])
+        told: dict[str, Any] = {"score": found.score, "reason": found.reason}
+    except (ValueError, TypeError) as error:
+        told = {"error": str(error)}
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -19,8 +19,11 @@ PRIVATE_PREFIX = "private_"
 class LegacyTask(Protocol):
     """What is read of a task; `setup` and `evaluate` too, when the call is for them."""
 
-    id: str | None
-    config: Mapping[str, Any] | None
+    @property
+    def id(self) -> str | None: ...
+
+    @property
+    def config(self) -> Mapping[str, Any] | None: ...
 
 
 def create_remote_config(
