@@ -24,7 +24,6 @@ from environments.models import RuntimeSession
 from environments.sessions import actions as sessions
 from proctor.hud02.calls import BadCall, Call, expand_calls
 from proctor.hud02.grading import reward_of
-from proctor.hud02.remote_config import create_remote_config
 from proctor.rollout.steps import Recorder, now, text_block
 from proctor.wire.base import WireOut
 from runs.actions import reports
@@ -55,16 +54,6 @@ class ResetIn(WireOut):
     setup: Any = None
     config: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What `create_remote_config` reads."""
-
-    id: str | None
-    setup: Any
-    config: Mapping[str, Any] | None
-    metadata: Mapping[str, Any] | None = None
 
 
 @endpoint("POST", scope="run")
@@ -111,11 +100,9 @@ async def reset(request: HttpRequest, caller: Caller, session_id: str) -> dict[s
 
 
 def _setup_calls(given: ResetIn) -> list[Call]:
-    """None when the task asks for nothing."""
-    if not (given.setup or given.config):
-        return []
+    """None when the task asks for nothing; a `config` is the one argument of `setup`."""
     try:
-        return create_remote_config(_Task(given.task_id, given.setup, given.config, given.metadata), "setup")
+        return expand_calls(given.setup, "setup") if given.setup else [Call("setup", (given.config,))] if given.config else []
     except BadCall as error:
         raise invalid([problem("setup", str(error))]) from None
 
@@ -131,12 +118,13 @@ def _begin(caller: Caller, session: RuntimeSession, run_id: str, slug: str | Non
 async def invoke(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
     """A function of the controller; what a task run does is one of its steps, and `evaluate` grades it."""
     session, body = await calling.find_open(caller, session_id), await in_reader(read_body, request)
-    call = _call(body)
-    run = await in_reader(_run_of, caller, session)
-    done = await _told(caller, session, run, call)
+    call, run = _call(body), await in_reader(_run_of, caller, session)
+    done = [await _told(caller, session, run, inner) for inner in _unwrapped(call)]
+    result = done[0].result if len(done) == 1 else [one.result for one in done]
     if run is not None and call.function.removeprefix("private_") == "evaluate":
-        await in_writer(_grade, caller, run, done.result)
-    return {"result": done.result, "stdout": text64(done.stdout), "stderr": text64(done.stderr)}
+        await in_writer(_grade, caller, run, result)
+    stdout, stderr = b"".join(one.stdout for one in done), b"".join(one.stderr for one in done)
+    return {"result": result, "stdout": text64(stdout), "stderr": text64(stderr)}
 
 
 def _call(body: bytes) -> Call:
@@ -144,6 +132,18 @@ def _call(body: bytes) -> Call:
         return expand_calls(json.loads(body or b"{}"))[0]
     except (BadCall, ValueError, IndexError) as error:
         raise invalid([problem("function", str(error))]) from None
+
+
+def _unwrapped(call: Call) -> list[Call]:
+    """The client nests a task's calls in `setup` and `evaluate` for remote environments, and makes them as they are in local ones. Here they
+    are always made as they are, so that one image serves both."""
+    nested = [argument for argument in call.args if isinstance(argument, Mapping) and "function" in argument]
+    if call.function not in ("setup", "evaluate") or not nested or len(nested) != len(call.args):
+        return [call]
+    try:
+        return [inner for index, argument in enumerate(nested) for inner in expand_calls(argument, f"args[{index}]")]
+    except BadCall as error:
+        raise invalid([problem("args", str(error))]) from None
 
 
 def _run_of(caller: Caller, session: RuntimeSession) -> Run | None:

@@ -106,7 +106,10 @@ async def scored():
 
 async def configs():
     """The five cases, as the package makes them."""
-    env = lambda **task: Environment(client=RemoteClient("e"), metadata={}, build_data={}, task=Task(prompt="p", **task), final_response="Paris")
+
+    def env(**task):
+        return Environment(client=RemoteClient("e"), metadata={}, build_data={}, task=Task(prompt="p", **task), final_response="Paris")
+
     cases = [
         create_remote_config(env(), ("response_includes", "Paris"), "evaluate"),
         create_remote_config(env(id="t1", evaluate=("response_includes", "x")), None, "evaluate"),
@@ -117,4 +120,4 @@ async def configs():
     return [call.model_dump() for (call,) in cases]
 
 
-print(json.dumps(asyncio.run(globals()[scenario](*rest))))
+print(json.dumps(asyncio.run(globals()[scenario](*rest)), default=lambda model: model.model_dump()))

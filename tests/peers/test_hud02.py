@@ -25,7 +25,7 @@ def play(server: Server) -> Play:
     subprocess.run([KIT / "peers", PEERS, LEGACY], check=True)
 
     def scenario(name: str, *arguments: str) -> Any:
-        command = [PEERS / LEGACY / "bin/python", HERE / "hud02_scenarios.py", f"{server.url}/hud02", KEY, name, *arguments]
+        command = [PEERS / LEGACY / "bin/python", HERE / "hud02_scenarios.py", f"http://127.0.0.1:{server.port}/hud02", KEY, name, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
         assert done.returncode == 0, done.stderr[-3000:] + server.log()[-2000:]
         return json.loads(done.stdout.splitlines()[-1])
@@ -53,7 +53,10 @@ def none_left(server: Server) -> bool:
 
 def test_a_taskset_goes_up_and_comes_down_equal(play: Play, image: str) -> None:
     clicks, question = play("taskset", image)
-    call = lambda function, *args: {"function": function, "args": list(args), "id": None, "metadata": None}
+
+    def call(function: str, *args: object) -> dict[str, object]:
+        return {"function": function, "args": list(args), "id": None, "metadata": None}
+
     assert clicks == {"id": "task-00001", "prompt": "Click twice", "gym": image, "setup": call("setup", 1), "evaluate": call("evaluate", 2), "description": None}
     assert (question["gym"], question["evaluate"], question["description"]) == ("qa", call("response_includes", "Paris"), "easy")
 

@@ -91,7 +91,8 @@ async def create_environment(request: HttpRequest, caller: Caller) -> dict[str, 
 
 @endpoint("GET", scope="read")
 def state(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
-    return {"state": STATE[actions.get_session(caller, session_id).state]}
+    session = actions.get_session(caller, session_id)
+    return {"state": "completed" if session.close_requested_at else STATE[session.state]}
 
 
 @called()
