@@ -20,6 +20,8 @@ from proctor.tasks.taskset import Origin, Taskset
 from proctor.wire.jobs import JobIn, RunRow
 
 CANCEL_WITHIN_S = 5.0
+WAIT_FOR_EACH_SECOND = 5.0
+DETAILS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,6 @@ class HostedJob:
                 raise
             finally:
                 done.runs.extend(following.in_order())
-            await following.add_grades(client)
             return done
 
     @property
@@ -92,14 +93,18 @@ class _Following:
         self._taskset, self._job_id, self._watcher = taskset, job_id, watcher
         self._revisions: dict[str, int] = {}
         self._runs: dict[str, Run] = {}
+        self._detailed: set[str] = set()
 
     async def until_over(self, client: AsyncClient, poll_s: float) -> None:
-        """Look, wait, look again."""
+        """Look, wait, look again: the longer a look takes, the longer the wait."""
+        clock = asyncio.get_running_loop().time
         while True:
+            began = clock()
             await self._look(client)
+            await self._add_grades(client)
             if self._runs and all(run.is_over for run in self._runs.values()):
                 return
-            await asyncio.sleep(poll_s)
+            await asyncio.sleep(max(poll_s, WAIT_FOR_EACH_SECOND * (clock() - began)))
 
     async def _look(self, client: AsyncClient) -> None:
         cursor: str | None = None
@@ -127,9 +132,9 @@ class _Following:
             run.index = index
             yield run
 
-    async def add_grades(self, client: AsyncClient) -> None:
-        """What rows leave out: the grade frame, tokens, the whole error; a few requests at once."""
-        at_once = asyncio.Semaphore(8)
+    async def _add_grades(self, client: AsyncClient) -> None:
+        """What rows leave out of runs that are over now: the grade frame, tokens, the whole error; a few requests at once."""
+        at_once = asyncio.Semaphore(DETAILS_AT_ONCE)
 
         async def add(run: Run) -> None:
             async with at_once:
@@ -137,4 +142,6 @@ class _Following:
             run.evaluation_text, run.error, run.stop_reason = whole.evaluation, whole.full_error, whole.stop_reason
             run.prompt_tokens, run.completion_tokens = whole.prompt_tokens or 0, whole.completion_tokens or 0
 
-        await asyncio.gather(*(add(run) for run in self._runs.values()))
+        over = [run for run in self._runs.values() if run.is_over and run.id not in self._detailed]
+        await asyncio.gather(*(add(run) for run in over))
+        self._detailed.update(run.id for run in over)
