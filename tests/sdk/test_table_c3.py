@@ -126,7 +126,7 @@ def test_resolve_placement() -> None:
 async def test_the_plan_is_told_before_anything_runs() -> None:
     told: list[str] = []
     await letters("banana").run(right, runtime=LocalRuntime(live_env), on_plan=lambda plan: told.append(str(plan)), on_change=lambda run: told.append(run.state))
-    assert told[0] == "letters: 1 tasks × 1 = 1 runs\n  letters: this process (1 tasks)" and told[1] == "starting"
+    assert told[0] == "letters: 1 task × 1 = 1 run\n  letters: this process (1 task)" and told[1] == "starting"
 
 
 async def test_run_expansion_and_group_id() -> None:

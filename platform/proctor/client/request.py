@@ -119,8 +119,8 @@ def _problems(error: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _with_problems(message: str, problems: list[ServerProblem]) -> str:
-    if not problems:
-        return message
-    lines = [f"  {problem}" for problem in problems[:SHOWN_PROBLEMS]]
-    more = [f"  … and {len(problems) - SHOWN_PROBLEMS} more"] if len(problems) > SHOWN_PROBLEMS else []
+    """Those that the server's own sentence does not hold already, a few of them."""
+    untold = [problem for problem in problems if problem.rule not in message]
+    lines = [f"  {problem}" for problem in untold[:SHOWN_PROBLEMS]]
+    more = [f"  … and {len(untold) - SHOWN_PROBLEMS} more"] if len(untold) > SHOWN_PROBLEMS else []
     return "\n".join([message, *lines, *more])

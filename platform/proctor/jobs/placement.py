@@ -49,8 +49,12 @@ class Plan:
         return self.tasks * self.group
 
     def __str__(self) -> str:
-        lines = [f"{self.taskset}: {self.tasks} tasks × {self.group} = {self.runs} runs"]
-        return "\n".join([*lines, *(f"  {one.env}: {one.where} ({one.tasks} tasks)" for one in self.placed)])
+        lines = [f"{self.taskset}: {_count(self.tasks, 'task')} × {self.group} = {_count(self.runs, 'run')}"]
+        return "\n".join([*lines, *(f"  {one.env}: {one.where} ({_count(one.tasks, 'task')})" for one in self.placed)])
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def plan_runs(taskset: Taskset, runtime: Where | Mapping[str, Place] | None, *, group: int) -> Plan:
