@@ -21,7 +21,7 @@ import { ChangeList } from "./ChangeList";
 import { MARK, rowInWords } from "./changes";
 import { diffPath, taskPath } from "./paths";
 import { RunChanged } from "./RunChanged";
-import { TaskDiff, VIEWS } from "./TaskDiff";
+import { TaskDiff, usualView, VIEWS } from "./TaskDiff";
 import type { View } from "./TaskDiff";
 import { textOfTask } from "./taskText";
 import { ViewChoice } from "./ViewChoice";
@@ -42,7 +42,7 @@ export default function DiffPage() {
 
 function useShown() {
   const [params, put] = useAddress();
-  const view = VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? "split";
+  const view = VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? usualView();
   return { kind: params.get("kind") ?? "", q: params.get("q") ?? "", task: params.get("task"), view: view as View, whole: params.get("all") === "1", put };
 }
 type Shown = ReturnType<typeof useShown>;

@@ -25,7 +25,7 @@ export function DraftBar({ set }: { set: TasksetOut }) {
       </span>
       <span>
         <b className="font-semibold">Draft on v{draft.base_number ?? 0}:</b> {draftInWords(draft)}.{" "}
-        <span className="text-text-2">
+        <span className="desk text-text-2">
           Saved <Time at={draft.saved_at} />, only you see it.
         </span>
       </span>

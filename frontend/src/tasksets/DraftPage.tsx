@@ -23,7 +23,7 @@ import { useEditing } from "./draft";
 import { DiscardDialog } from "./DraftBar";
 import { editPath } from "./paths";
 import type { View } from "./TaskDiff";
-import { TaskDiff } from "./TaskDiff";
+import { TaskDiff, usualView } from "./TaskDiff";
 import { textOfRow, textOfTask } from "./taskText";
 import { ViewChoice } from "./ViewChoice";
 
@@ -31,6 +31,8 @@ const LINE_VIEWS = [
   ["split", "Side by side"],
   ["unified", "Unified"],
 ] as const;
+
+const viewOf = (params: URLSearchParams): View => LINE_VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? usualView();
 
 export default function DraftPage() {
   const { ref = "" } = useParams();
@@ -137,7 +139,7 @@ function Changes({ set, draft, resolve, decide }: { set: TasksetOut; draft: Draf
   useKeys("Changes", [
     { keys: "j", what: "Next change", run: () => go(at + 1) },
     { keys: "k", what: "Change before", run: () => go(at - 1) },
-    { keys: "v", what: "Other view", run: () => put({ view: params.get("view") === "unified" ? "" : "unified" }) },
+    { keys: "v", what: "Other view", run: () => put({ view: viewOf(params) === "unified" ? "split" : "unified" }) },
     { keys: "a", what: "Accept theirs, in a conflict", run: () => choose("theirs") },
     { keys: "m", what: "Keep mine, in a conflict", run: () => choose("mine") },
   ]);
@@ -169,7 +171,7 @@ interface OneProps {
 
 function One({ set, draft, change, conflict, choice, choose, place }: OneProps) {
   const [params, put] = useAddress();
-  const view: View = params.get("view") === "unified" ? "unified" : "split";
+  const view = viewOf(params);
   const editing = useEditing(set);
   const forget = () => editing.mutate([{ op: "reset", slug: change.slug }], { onSuccess: () => toast(`${change.slug} is out of the draft`, { text: "Undo", run: () => editing.mutate([again(change)]) }) });
   return (

@@ -89,7 +89,7 @@ function Editor({ set, start, task }: { set: TasksetOut; start: Start; task: Tas
       </div>
       {editing.error && <Failed what="Could not save" error={editing.error} />}
       <div className="foot">
-        <span className="text-12 text-text-2">Only what you touch changes: numbers and key order stay as they are.</span>
+        <span className="desk text-12 text-text-2">Only what you touch changes: numbers and key order stay as they are.</span>
         <span className="grow" />
         <button type="button" className="btn ghost" onClick={() => void navigate(start.slug === null ? `/tasksets/${set.id}` : taskPath(set, start.slug))}>
           Close

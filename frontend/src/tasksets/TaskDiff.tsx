@@ -18,6 +18,9 @@ export const VIEWS = [
 ] as const;
 export type View = (typeof VIEWS)[number][0];
 
+/** A phone has no room for two sides. */
+export const usualView = (): View => (window.innerWidth > 760 ? "split" : "unified");
+
 interface Props {
   /** Task texts; null where the task is not there. */
   before: string | null;

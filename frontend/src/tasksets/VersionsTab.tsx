@@ -106,7 +106,7 @@ function columnsOf(set: TasksetOut, tags: TagOut[], chosen: number[], doing: Doi
     },
     {
       name: "Version",
-      width: 220,
+      width: 190,
       className: "on-phone",
       cell: (version) => (
         <span className="flex items-center gap-1.5">
@@ -122,14 +122,25 @@ function columnsOf(set: TasksetOut, tags: TagOut[], chosen: number[], doing: Doi
         </span>
       ),
     },
-    { name: "Message", className: "on-phone wide", cell: (version) => version.message || <span className="text-text-3">no message</span> },
+    { name: "Message", className: "on-phone wide", cell: (version) => <Message version={version} /> },
     { name: "Changes", width: 140, cell: (version) => <Changes set={set} version={version} /> },
     { name: "Tasks", width: 90, className: "num", cell: (version) => count(version.task_count) },
     { name: "Digest", width: 200, cell: (version) => <Digest value={version.digest} what={`digest of v${version.number}`} /> },
     { name: "Who", width: 130, cell: (version) => <span className="text-text-2">{version.author ?? "system"}</span> },
-    { name: "When", width: 130, className: "num on-phone", cell: (version) => <span className="text-text-2"><Time at={version.created_at} /></span> },
+    { name: "When", width: 130, className: "num", cell: (version) => <span className="text-text-2"><Time at={version.created_at} /></span> },
     { name: <span className="sr-only">Actions</span>, width: 68, className: "num on-phone", cell: (version) => <Actions set={set} version={version} doing={doing} /> },
   ];
+}
+
+function Message({ version }: { version: VersionOut }) {
+  return (
+    <>
+      {version.message || <span className="text-text-3">no message</span>}
+      <span className="text-text-3 md:hidden">
+        , <Time at={version.created_at} />
+      </span>
+    </>
+  );
 }
 
 function Changes({ set, version }: { set: TasksetOut; version: VersionOut }) {
