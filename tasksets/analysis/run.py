@@ -53,10 +53,10 @@ class Book:
             self._waiting.append((self._claim.analysis_id, self._claim.attempt, kind, number, found.model_dump_json()))
 
     def write(self, progress: float) -> None:
-        """Renews the lease with it. Raises Lost."""
-        with transaction.atomic():
-            self._claim.keep(progress=progress)
-            for part in bulk.batches(self._waiting):
+        """In short transactions, each of which renews the lease. Raises Lost."""
+        for part in [*bulk.batches(self._waiting)] or [[]]:
+            with transaction.atomic():
+                self._claim.keep(progress=progress)
                 bulk.insert(Finding, COLUMNS, part, on=("of_id", "attempt", "kind", "number"))
         self._waiting.clear()
 
