@@ -76,6 +76,8 @@ def plan(request: Request) -> Response:
     given = parse_body(request._request, JobIn)
     found = job_actions.plan_job(caller, given)
     state = platform.sandbox_state()
+    if state.kind is not None and found.is_remote:
+        state = platform.REMOTE
     out = JobPlanOut(runs=found.run_count(given.group), tasks=len(found.tasks), sandbox=state.kind, sandbox_note=state.note, problems=list(found.problems))
     return Response(out.model_dump(mode="json"))
 

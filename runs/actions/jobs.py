@@ -46,6 +46,12 @@ class JobPlan:
     route: Route | None
     problems: Sequence[Problem] = field(default_factory=list)
 
+    @property
+    def is_remote(self) -> bool:
+        """Every run is in a Task App: nothing of ours is started."""
+        apps = [version.environment.kind == "task_app" for version in self.environments.values()]
+        return bool(apps) and all(apps) and all(fact.image is None for fact in self.facts)
+
     def run_count(self, group: int) -> int:
         return len(self.tasks) * group
 

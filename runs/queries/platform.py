@@ -22,6 +22,9 @@ class SandboxState:
     note: str
 
 
+REMOTE = SandboxState("remote", "Each run happens in the Task App: no container of ours is started.")
+
+
 def newest_heartbeat_age_s() -> float | None:
     newest = Worker.objects.order_by("-heartbeat_at").values_list("heartbeat_at", flat=True).first()
     return (database_now() - newest).total_seconds() if newest else None

@@ -19,6 +19,7 @@ from environments import task_apps
 from environments.models import Environment, TaskApp
 from gateway.actions import create_endpoint
 from proctor.rollout.engine import run_rollout
+from runs.actions import workers
 from runs.actions.jobs import run_again
 from runs.models import Job, Run
 from runs.planning import Able, CannotRun, plan_rollout
@@ -245,6 +246,13 @@ def test_a_model_of_the_teams_is_reached_through_our_gateway_with_the_runs_token
     policy = peer.posts()[0]["policy"]["config"]
     assert policy["model"] == "m-1" and policy["inference_url"].startswith("http://127.0.0.1:8000/gateway/v1?cid=") and policy["api_key"].startswith("rt_")
     assert "sk-endpoint" not in json.dumps(peer.posts()) and policy["api_key"] not in "".join(report.texts)
+
+
+def test_a_plan_says_that_nothing_of_ours_is_started(ada_key: str, peer: FakeTaskApp, pulled: None) -> None:
+    workers.register("one", host="here", slots=4, version="0")
+    workers.describe("one", sandbox="docker", note="")
+    plan = call(ada_key, "POST", "/api/jobs/plan", {"taskset": "counted", "agent": {"type": "task_app", "config": {}}}).json()
+    assert (plan["runs"], plan["sandbox"], plan["problems"]) == (2, "remote", [])
 
 
 def test_agents_that_do_not_fit_are_refused_at_the_start(ada: Caller, ada_key: str, peer: FakeTaskApp, pulled: None) -> None:

@@ -344,6 +344,7 @@ function PlanLine({ reference, missing, plan, stale, waiting }: { reference: str
 }
 
 function where(sandbox: string | null): string {
+  if (sandbox === "remote") return "Each run happens in the Task App: no container of ours is started.";
   if (sandbox === "docker") return "Each run gets a container of its own.";
   if (sandbox === "subprocess") return "Each run is a plain process on the server, without a container. Only shipped samples can run so.";
   return "No worker is up: the runs wait in the queue until one is.";

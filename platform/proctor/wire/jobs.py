@@ -15,7 +15,7 @@ Blame = Literal["agent", "environment", "grader", "provider", "task", "platform"
 
 
 class AgentIn(WireIn):
-    type: str = Field(description="`openai_compatible`, `replay` or `noop`.")
+    type: str = Field(description="`openai_compatible`, `replay`, `noop`, or `task_app` for tasks of a Task App.")
     config: dict[str, Any] = {}
 
 
@@ -65,7 +65,7 @@ class JobOut(WireOut):
     task_count: int
     max_concurrent: int | None
     rollout_timeout_s: float | None
-    sandbox: str | None = Field(default=None, description="`docker`, `subprocess` (unsandboxed) or null for reported jobs and before the first run.")
+    sandbox: str | None = Field(default=None, description="`docker`, `subprocess` (unsandboxed), `remote` (in a Task App) or null for reported jobs and before the first run.")
     created_by: str | None
     created_at: datetime
     started_at: datetime | None
@@ -211,7 +211,7 @@ class JobPlanOut(WireOut):
 
     runs: int
     tasks: int
-    sandbox: str | None = Field(description="`docker`, `subprocess` (unsandboxed; shipped samples only), or null while no worker is up.")
+    sandbox: str | None = Field(description="`docker`, `subprocess` (unsandboxed; shipped samples only), `remote` (in a Task App), or null while no worker is up.")
     sandbox_note: str = Field(description="The same in a sentence; empty when there is nothing to say.")
     problems: list[Problem]
 
