@@ -18,7 +18,7 @@ export interface components {
             };
             /**
              * Type
-             * @description `openai_compatible`, `replay` or `noop`.
+             * @description `openai_compatible`, `replay`, `noop`, or `task_app` for tasks of a Task App.
              */
             type: string;
         };
@@ -1191,7 +1191,7 @@ export interface components {
             rollout_timeout_s: number | null;
             /**
              * Sandbox
-             * @description `docker`, `subprocess` (unsandboxed) or null for reported jobs and before the first run.
+             * @description `docker`, `subprocess` (unsandboxed), `remote` (in a Task App) or null for reported jobs and before the first run.
              * @default null
              */
             sandbox: string | null;
@@ -1223,7 +1223,7 @@ export interface components {
             runs: number;
             /**
              * Sandbox
-             * @description `docker`, `subprocess` (unsandboxed; shipped samples only), or null while no worker is up.
+             * @description `docker`, `subprocess` (unsandboxed; shipped samples only), `remote` (in a Task App), or null while no worker is up.
              */
             sandbox: string | null;
             /**
