@@ -162,11 +162,26 @@ def refuse_large_bodies() -> None:
     WebRequest.gotLength = checked
 
 
+def break_off_failed_replies() -> None:
+    """A reply that fails behind its head ends with its connection, so that nobody takes the part for the whole. Daphne's own would answer a
+    second time, which raises in its reaper and stops that for good."""
+    answer = WebRequest.handle_exception
+
+    def handled(self: WebRequest, exception: BaseException) -> None:
+        if self._response_started:
+            self.channel.transport.abortConnection()
+        else:
+            answer(self, exception)
+
+    WebRequest.handle_exception = handled
+
+
 def serve(host: str, port: int) -> None:
     """Runs until SIGTERM or SIGINT."""
     from config.asgi import application
 
     refuse_large_bodies()
+    break_off_failed_replies()
     endpoint = f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}"
     PatientServer(
         flowing(application), endpoints=[endpoint], server_name="proctor", websocket_handshake_timeout=10, ping_interval=20, ping_timeout=30, http_timeout=None, verbosity=0

@@ -73,3 +73,17 @@ def test_every_format_is_a_stream_of_the_real_server_that_it_takes_back(here: Se
     until(lambda: here.get(f"/api/imports/{found['id']}?preview=0")["status"] == "checked", 60, why=lambda: json.dumps(here.get(f"/api/imports/{found['id']}?preview=0")))
     done = here.post(f"/api/imports/{found['id']}/commit", {"mode": "create"}, timeout=120)
     assert done["version"]["digest"] == reply.headers["proctor-digest"]
+
+
+def test_a_download_that_breaks_in_the_middle_does_not_look_whole(there: Server) -> None:
+    rows = [{"name": f"t{index}", "env": {"name": "e"}, "task_id": "x", "args": {"text": f"{index} " * 400}} for index in range(20_000)]
+    there.upload("Fragile", rows)
+    with there.http.stream("GET", "/api/tasksets/fragile/download?format=jsonl", timeout=60) as reply:
+        pieces = reply.iter_raw()
+        next(pieces)
+        there.call("PATCH", "/api/tasksets/fragile", {"archived": True})
+        there.post("/api/tasksets/fragile/purge", {"confirm": "fragile"}, timeout=60)
+        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+            for _piece in pieces:
+                pass
+    assert there.http.get("/api/tasksets/fragile/download").status_code == 410
