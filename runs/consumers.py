@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from accounts.callers import Caller
 from accounts.models import ApiKey, User
 from accounts.queries import caller_for_user
+from environments.queries import build_key
 from proctor.wire.live import ClientFrame
 from runs.models import Lease
 from runs.queries import live
@@ -216,7 +217,7 @@ def watched(caller: Caller, topic: str) -> tuple[str, uuid.UUID]:
     kind, _, text = topic.partition(":")
     if kind == "team":
         return kind, caller.team_id
-    find = {"run": live.run_key, "job": live.job_key}.get(kind)
+    find = {"run": live.run_key, "job": live.job_key, "build": build_key}.get(kind)
     wire_id = parse_uuid(text)
     key = find(caller, wire_id) if find and wire_id else None
     if key is None:

@@ -17,6 +17,9 @@ from typing import Any
 import msgspec
 from django.utils import timezone
 
+from environments.models import EnvironmentVersion
+from environments.queries import read_log, versions_of
+from environments.render import render_version
 from runs.models import Run
 from runs.queries import live
 from runs.queries.steps import StepOut, read_steps
@@ -88,6 +91,15 @@ class JobTopic:
     members: set[Subscription] = field(default_factory=set)
 
 
+@dataclass
+class BuildTopic:
+    """`seq`: how far the log was sent; `told`: the last event about its state."""
+
+    seq: int
+    told: bytes = b""
+    members: set[Subscription] = field(default_factory=set)
+
+
 class Tailer:
     """Started with the first subscription; lives as long as the process."""
 
@@ -95,6 +107,7 @@ class Tailer:
         self.runs: dict[uuid.UUID, RunTopic] = {}
         self.jobs: dict[uuid.UUID, JobTopic] = {}
         self.teams: dict[uuid.UUID, JobTopic] = {}
+        self.builds: dict[uuid.UUID, BuildTopic] = {}
         self.since: datetime = timezone.now()
         self.wake = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
@@ -110,6 +123,8 @@ class Tailer:
             await self._join_run(subscription, after if isinstance(after, int) else 0)
         elif subscription.kind == "job":
             await self._join_job(subscription, after)
+        elif subscription.kind == "build":
+            await self._join_build(subscription, after if isinstance(after, int) else 0)
         else:
             self.teams.setdefault(subscription.key, JobTopic()).members.add(subscription)
 
@@ -134,8 +149,23 @@ class Tailer:
         for run in await in_reader(live.changed_of_jobs, [subscription.key], live.read_cursor(after)):
             subscription.outbox.put(subscription.number, run.changed_at.isoformat(), run_event(run))
 
+    async def _join_build(self, subscription: Subscription, after: int) -> None:
+        """As with a run: from the cursor to where the topic stands, then on with it."""
+        subscription.cursor = max(0, after)
+        while True:
+            version = (await in_reader(versions_of, [subscription.key])).get(subscription.key)
+            if version is None:
+                return
+            subscription.cursor = min(subscription.cursor, version.log_seq)
+            subscription.cursor = await self._send_log(version, {subscription}, subscription.cursor)
+            topic = self.builds.setdefault(subscription.key, BuildTopic(subscription.cursor))
+            if topic.seq <= subscription.cursor:
+                topic.members.add(subscription)
+                subscription.outbox.put(subscription.number, subscription.cursor, build_event(version))
+                return
+
     def leave(self, subscription: Subscription) -> None:
-        for topics in (self.runs, self.jobs, self.teams):
+        for topics in (self.runs, self.jobs, self.teams, self.builds):
             topic: Any = topics.get(subscription.key)
             if topic is not None:
                 topic.members.discard(subscription)
@@ -164,6 +194,8 @@ class Tailer:
             await self._tick_teams(self.since)
         if self.runs:
             await self._tick_runs()
+        if self.builds:
+            await self._tick_builds()
         self.since = now
 
     async def _tick_jobs(self, since: datetime) -> None:
@@ -193,6 +225,28 @@ class Tailer:
                 topic.revision = head.run.revision
                 broadcast(topic.members, topic.seq, run_event(head.run))
 
+    async def _tick_builds(self) -> None:
+        for version_id, version in (await in_reader(versions_of, list(self.builds))).items():
+            topic = self.builds.get(version_id)
+            if topic is None:
+                continue
+            topic.seq = await self._send_log(version, topic.members, topic.seq)
+            event = build_event(version)
+            if topic.told != event:
+                topic.told = event
+                broadcast(topic.members, topic.seq, event)
+
+    async def _send_log(self, version: EnvironmentVersion, members: set[Subscription], after: int) -> int:
+        """The rest of the log to the members that lack it; the seq reached."""
+        while after < version.log_seq and (chunks := await in_reader(read_log, version.id, after)):
+            for chunk in chunks:
+                event = msgspec.json.encode({"kind": "build_log", "text": chunk.text})
+                for member in [member for member in members if member.cursor < chunk.seq]:
+                    member.outbox.put(member.number, chunk.seq, event)
+                    member.cursor = chunk.seq
+            after = chunks[-1].seq
+        return max(after, version.log_seq)
+
     async def _send_steps(self, run: Run, members: set[Subscription], after: int) -> int:
         """Sends a read's worth of steps to the members that lack them, also to those that joined during the read; returns the seq reached."""
         found = await in_reader(read_steps, run, after=after, limit=STEPS_A_READ, attempt=None)
@@ -218,3 +272,7 @@ def run_event(run: Run) -> bytes:
 
 def step_event(step: StepOut) -> bytes:
     return msgspec.json.encode({"kind": "step", "step": step})
+
+
+def build_event(version: EnvironmentVersion) -> bytes:
+    return msgspec.json.encode({"kind": "build", "version": render_version(version).model_dump(mode="json")})

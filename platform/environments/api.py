@@ -16,12 +16,12 @@ from accounts.callers import Caller
 from environments import actions, deploy, queries
 from environments.models import EnvironmentVersion
 from environments.render import render_environment, render_session, render_version
-from environments.sessions.actions import find_sessions
+from environments.sessions.actions import close_session, find_sessions, get_session
 from environments.variables import find_variables, remove_variable, set_variables
 from proctor.wire.base import Page
 from proctor.wire.environments import BuiltKind, EnvironmentIn, EnvironmentOut, EnvironmentVersionOut, SessionOut, VariableOut, VariablesIn
 from web.bodies import parse_body
-from web.errors import AppError, invalid, problem
+from web.errors import AppError, invalid, not_found, problem
 from web.pages import identity, moment, page_body, page_size, read_cursor, read_key
 
 TAR_TYPES = frozenset({"application/x-tar", "application/tar", "application/gzip", "application/x-gzip", "application/x-gtar"})
@@ -137,9 +137,20 @@ def variable(request: Request, reference: str, name: str) -> Response:
 @extend_schema(responses=Page[SessionOut])
 @api_view(["GET"])
 def sessions(request: Request, reference: str) -> Response:
-    """Those that have not ended, newest first; `DELETE /runtime/sessions/{id}` ends one."""
+    """Those that have not ended, newest first."""
     caller, size = signed_in(request, "read"), page_size(request._request)
     found, after = find_sessions(queries.get_environment(caller, reference)), read_key(request._request, moment, identity)
     rows = list((found.filter(Q(created_at__lt=after[0]) | Q(created_at=after[0], id__lt=after[1])) if after else found)[: size + 1])
     more = [rows[size - 1].created_at.isoformat(), str(rows[size - 1].id)] if len(rows) > size else None
     return Response(page_body([render_session(row).model_dump(mode="json") for row in rows[:size]], more, found.count()))
+
+
+@extend_schema(responses={204: None})
+@api_view(["DELETE"])
+def session(request: Request, reference: str, session_id: str) -> Response:
+    caller = signed_in(request, "run")
+    found = get_session(caller, session_id)
+    if found.version.environment_id != queries.get_environment(caller, reference).id:
+        raise not_found("Session")
+    close_session(caller, found)
+    return Response(status=204)

@@ -124,6 +124,10 @@ def build_key(caller: Caller, version_id: uuid.UUID) -> uuid.UUID | None:
     return EnvironmentVersion.objects.filter(environment__team_id=caller.team_id, id=version_id).values_list("id", flat=True).first()
 
 
+def versions_of(version_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, EnvironmentVersion]:
+    return EnvironmentVersion.objects.in_bulk(version_ids)
+
+
 def read_log(version_id: uuid.UUID, after: int = 0) -> list[LogChunk]:
     """The next chunks of a log, at most 200."""
     return list(LogChunk.objects.filter(version_id=version_id, seq__gt=after).order_by("seq")[:CHUNKS_A_READ])

@@ -18,6 +18,7 @@ urlpatterns = [
     path("api/environments/<str:reference>/variables", api.variables),
     path("api/environments/<str:reference>/variables/<str:name>", api.variable),
     path("api/environments/<str:reference>/sessions", api.sessions),
+    path("api/environments/<str:reference>/sessions/<str:session_id>", api.session),
     path("runtime/sessions", methods(POST=sessions.open_session)),
     path("runtime/sessions/<str:session_id>", methods(GET=sessions.get_session, DELETE=sessions.close_session)),
     path("runtime/sessions/<str:session_id>/keepalive", methods(POST=sessions.keep_alive)),

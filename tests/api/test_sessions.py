@@ -61,6 +61,15 @@ def test_closing_may_be_repeated_and_ends_a_waiting_session_at_once(ada_key: str
     assert client(ada_key).get("/api/environments/letters/sessions").json()["items"] == []
 
 
+def test_a_session_is_closed_from_its_environments_page(ada: Caller, ada_key: str, cy_key: str, letters: EnvironmentVersion) -> None:
+    environments.register_image(ada, name="other", image="a:1")
+    session_id = post(ada_key).json()["id"]
+    assert client(cy_key).delete(f"/api/environments/{letters.environment_id}/sessions/{session_id}").status_code == 404
+    assert client(ada_key).delete(f"/api/environments/other/sessions/{session_id}").status_code == 404
+    assert client(ada_key).delete(f"/api/environments/letters/sessions/{session_id}").status_code == 204
+    assert RuntimeSession.objects.get().state == "closed"
+
+
 def test_keeping_a_session_alive_moves_its_idle_time(ada_key: str, letters: EnvironmentVersion) -> None:
     session_id = post(ada_key).json()["id"]
     RuntimeSession.objects.update(last_used_at=timezone.now() - timedelta(seconds=200))

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from accounts import actions
 from accounts.callers import Caller
+from environments import actions as environments
+from environments.models import EnvironmentVersion
 from runs import consumers, tail
 from runs.consumers import LiveConsumer, frames
 from runs.tail import Outbox
 from tests.conftest import Person
+from tests.support.environments import add_log
 
 
 def ticket(person: Person) -> str:
@@ -115,3 +120,35 @@ def test_a_socket_has_a_bounded_number_of_subscriptions(ada_person: Person, monk
         assert refused.value.code == "too_many"
 
     asyncio.run(story())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_build_is_followed_from_its_cursor_to_its_end(ada_person: Person, cy_person: Person) -> None:
+    version = environments.register_image(ada_person.caller, name="letters", image="a:1")
+    add_log(version, "one\n", "two\n")
+    tickets = [ticket(ada_person), ticket(cy_person)]
+
+    async def story() -> None:
+        socket = await opened(tickets[0])
+        await socket.send_json_to({"op": "sub", "id": 1, "topic": f"build:{version.id}", "after": 1})
+        seen = await heard(socket, lambda events: any(event["kind"] == "build" for event in events))
+        assert [event.get("text") for event in seen] == ["two\n", None] and seen[1]["version"]["status"] == "pending"
+        await sync_to_async(add_log)(version, "three\n")
+        await sync_to_async(EnvironmentVersion.objects.filter(id=version.id).update)(status="failed", error="no")
+        seen = await heard(socket, lambda events: any(event.get("version", {}).get("status") == "failed" for event in events))
+        assert [event["text"] for event in seen if event["kind"] == "build_log"] == ["three\n"]
+        await socket.disconnect()
+
+        stranger = await opened(tickets[1])
+        await stranger.send_json_to({"op": "sub", "id": 1, "topic": f"build:{version.id}"})
+        assert (await stranger.receive_json_from(timeout=20))["error"]["code"] == "not_found"
+        await stranger.disconnect()
+
+    asyncio.run(story())
+
+
+async def heard(socket: WebsocketCommunicator, enough: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+    events = list[dict[str, Any]]()
+    while not enough(events):
+        events += (await socket.receive_json_from(timeout=20)).get("events") or []
+    return events

@@ -16,6 +16,7 @@ import type {
   Page,
   PageOf,
   RunRow,
+  SessionOut,
   ShareOut,
   SharedTaskset,
   TagOut,
@@ -26,6 +27,7 @@ import type {
   TaskResult,
   TaskRow,
   TasksetOut,
+  VariableOut,
   VersionOut,
   WorkerOut,
 } from "./types";
@@ -101,6 +103,9 @@ export const environmentVersionQuery = (ref: string, number: number) =>
     queryKey: ["environments", "version", ref, number],
     queryFn: () => api<EnvironmentVersionOut>(`/api/environments/${part(ref)}/versions/${number}`),
   });
+
+export const variablesQuery = (ref: string) => pages<VariableOut>(["environments", "variables", ref], `/api/environments/${part(ref)}/variables`);
+export const sessionsQuery = (ref: string) => pages<SessionOut>(["environments", "sessions", ref], `/api/environments/${part(ref)}/sessions`);
 
 export const modelsQuery = () => pages<ModelEndpointOut>(["models"], "/api/models");
 export const sharesQuery = () => pages<ShareOut>(["shares"], "/api/shares");

@@ -28,6 +28,8 @@ export type RedactOut = Wire["RedactOut"];
 export type TagOut = Wire["TagOut"];
 export type TaskHistoryRow = Wire["TaskHistoryRow"];
 export type EnvironmentOut = Wire["EnvironmentOut"];
+export type SessionOut = Wire["SessionOut"];
+export type VariableOut = Wire["VariableOut"];
 export type EnvironmentVersionOut = Wire["EnvironmentVersionOut"];
 export type ErrorBody = Wire["ErrorBody"];
 export type DraftBulk = Wire["DraftBulk"];
@@ -65,7 +67,7 @@ export type RunOut = Wire["RunOut"];
 export type RunRow = Wire["RunRow"];
 /** Fields that do not apply may be left out of a frame. */
 export type ServerFrame = Pick<Wire["ServerFrame"], "id"> & Partial<Wire["ServerFrame"]>;
-export type LiveEvent = Wire["StepEvent"] | Wire["RunEvent"] | Wire["JobEvent"];
+export type LiveEvent = Wire["StepEvent"] | Wire["RunEvent"] | Wire["JobEvent"] | Wire["BuildEvent"] | Wire["BuildLogEvent"];
 export type ShareIn = Wire["ShareIn"];
 export type ShareMade = Wire["ShareMade"];
 export type ShareOut = Wire["ShareOut"];

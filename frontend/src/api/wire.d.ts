@@ -123,6 +123,31 @@ export interface components {
             /** Shingle Words */
             shingle_words: number;
         };
+        /** BuildEvent */
+        BuildEvent: {
+            /**
+             * Kind
+             * @default build
+             * @constant
+             */
+            kind: "build";
+            /** @description Without its log. */
+            version: components["schemas"]["EnvironmentVersionOut"];
+        };
+        /** BuildLogEvent */
+        BuildLogEvent: {
+            /**
+             * Kind
+             * @default build_log
+             * @constant
+             */
+            kind: "build_log";
+            /**
+             * Text
+             * @description Further lines, to be appended.
+             */
+            text: string;
+        };
         /** CancelOut */
         CancelOut: {
             /**
@@ -2036,7 +2061,7 @@ export interface components {
              * Events
              * @default null
              */
-            events: (components["schemas"]["StepEvent"] | components["schemas"]["RunEvent"] | components["schemas"]["JobEvent"])[] | null;
+            events: (components["schemas"]["StepEvent"] | components["schemas"]["RunEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["BuildEvent"] | components["schemas"]["BuildLogEvent"])[] | null;
             /** Id */
             id: number;
             /**

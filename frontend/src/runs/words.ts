@@ -30,9 +30,11 @@ export function jobState(job: Pick<JobOut, "state" | "cancel_requested_at">): Sa
   return job.state === "cancelled" ? { kind: "can", word: "cancelled" } : { kind: "ok", word: "finished" };
 }
 
-export function versionState(version: Pick<EnvironmentVersionOut, "status">): Said {
+export function versionState(version: Pick<EnvironmentVersionOut, "status" | "cancelling">): Said {
   if (version.status === "ready") return { kind: "ok", word: "ready" };
   if (version.status === "failed") return { kind: "bad", word: "failed" };
+  if (version.status === "cancelled") return { kind: "can", word: "cancelled" };
+  if (version.cancelling) return { kind: "can", word: "cancelling" };
   return { kind: version.status === "pending" ? "pen" : "run", word: version.status };
 }
 
