@@ -51,7 +51,7 @@ export function BuildLog({ env, version }: { env: EnvironmentOut; version: Envir
 function useLiveLog(env: EnvironmentOut, version: EnvironmentVersionOut) {
   const client = useQueryClient();
   const [more, setMore] = useState("");
-  const [start] = useState(version);
+  const [start, setStart] = useState(version);
   const following = busy(version);
   useEffect(() => {
     if (!following) return;
@@ -65,7 +65,11 @@ function useLiveLog(env: EnvironmentOut, version: EnvironmentVersionOut) {
       client.setQueryData(query.queryKey, (known) => known && { ...last.version, log: known.log, log_seq: known.log_seq });
       void client.invalidateQueries({ queryKey: ["environments", "one", env.id] });
     };
-    const resync = () => void client.invalidateQueries({ queryKey: query.queryKey });
+    const resync = () =>
+      void client.fetchQuery(query).then((fresh) => {
+        setMore("");
+        setStart(fresh);
+      });
     return live.follow({ topic: `build:${id}`, after: log_seq, events: heard, resync });
   }, [client, env.id, following, start]);
   return `${start.log ?? ""}${more}`.slice(-SHOWN);
