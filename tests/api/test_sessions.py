@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.actions import create_key
 from accounts.callers import Caller
 from environments import actions as environments
-from environments.models import EnvironmentVersion, RuntimeSession
+from environments.models import Environment, EnvironmentVersion, RuntimeSession
 from environments.sessions import actions, claims
 from environments.variables import set_variables
 
@@ -101,6 +101,11 @@ def test_a_trace_id_that_is_none_is_not_kept(ada_key: str, letters: EnvironmentV
 
 def test_an_environment_without_a_ready_version_is_refused(ada: Caller, ada_key: str) -> None:
     environments.register_image(ada, name="letters", image="letters:1")
+    assert post(ada_key).status_code == 409
+
+
+def test_an_environment_without_sandboxes_is_refused(ada_key: str, letters: EnvironmentVersion) -> None:
+    Environment.objects.update(kind="task_app")
     assert post(ada_key).status_code == 409
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.audit import audit
 from accounts.callers import Caller
 from accounts.models import Team
+from environments.actions import KIND
 from environments.models import Environment, EnvironmentVersion, RuntimeSession
 from environments.queries import get_environment, newest_ready
 from web.errors import AppError, conflict, not_found
@@ -52,6 +53,8 @@ def _version(caller: Caller, name: str) -> EnvironmentVersion:
     if version is None:
         environment = get_environment(caller, name)
         raise conflict(f"Environment {environment.name} has no version that is ready", name=environment.name)
+    if version.environment.kind != KIND:
+        raise conflict(f"Environment {version.environment.name} is of kind {version.environment.kind}: it runs in no sandbox that could be driven")
     return version
 
 
