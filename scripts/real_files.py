@@ -134,7 +134,8 @@ def bring(client: Client, source: Source) -> Outcome:
     """In, out, and in again."""
     taskset = f"real {source.package} {source.name}"
     found = client.check(source.name, fetch(source), taskset)
-    outcome = Outcome(f"{found['format']}, {found['layout']}", found["rows_total"], found["errors_total"])
+    kind = "–" if found["rows_total"] is None else f"{found['format']}, {found['layout']}"
+    outcome = Outcome(kind, found["rows_total"], found["errors_total"])
     if found["status"] == "failed" or not found["rows_good"]:
         outcome.words = f"refused: {found['error'] or first_error(client, found)}"
         return outcome
@@ -166,7 +167,7 @@ def table(client: Client, names: list[str]) -> Iterator[tuple[str, Outcome]]:
         cells = [f"`{source.shown}` of {source.package} {source.version} ({source.registry})", outcome.kind]
         numbers = ["–" if value is None else f"{value:,}" for value in (outcome.rows, outcome.errors, outcome.tasks)]
         back = {True: "equal", False: "**differs**", None: "–"}[outcome.back]
-        yield f"| {' | '.join([*cells, *numbers, back, outcome.words])} |", outcome
+        yield f"| {' | '.join([*cells, *numbers, back])} |{f' {outcome.words}' if outcome.words else ''} |", outcome
 
 
 def main() -> int:

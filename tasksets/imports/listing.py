@@ -50,7 +50,8 @@ def problems(found: Import, after: list[int] | None = None, group: tuple[str | N
     return rows.filter(line__gte=after[0]).exclude(line=after[0], id__lte=after[1]) if after else rows
 
 
-def problem_groups(found: Import) -> QuerySet[ImportProblem, dict[str, Any]]:
+def problem_groups(found: Import) -> QuerySet[Any, Any]:
+    """Dicts of column, family, count and first_line, the largest first."""
     groups = _problems(found).values("column", "family").annotate(count=Count("id"), first_line=Min("line"))
     return groups.order_by("-count", "first_line", "family")
 

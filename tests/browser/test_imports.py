@@ -147,7 +147,7 @@ def test_an_upload_goes_on_after_a_lost_connection_and_after_a_reload(page: Page
     page.route("**/api/uploads/*?offset=*", cut)
     begin(page)
     page.get_by_label("Choose a file").set_input_files(path)
-    expect(page.get_by_text("Connection lost")).to_be_visible()
+    expect(page.get_by_text("Connection lost")).to_be_visible(timeout=SLOW_MS)
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused.")).to_be_visible()
 

@@ -63,7 +63,7 @@ export class Uploader {
       this.mark = await fingerprint(this.file);
       if (known && known.fingerprint !== this.mark) throw new OtherFile(known);
       this.session = known ? await api<UploadSession>(`/api/uploads/${known.id}`) : await this.begin();
-      await this.send();
+      if (!this.isPaused()) await this.send();
     } catch (error) {
       this.fail(error);
     }
@@ -82,13 +82,17 @@ export class Uploader {
   /** After a pause, or at once instead of waiting. */
   async resume() {
     clearTimeout(this.timer);
+    this.set({ state: "sending", retryAt: null });
     try {
       if (this.session) this.session = await api<UploadSession>(`/api/uploads/${this.session.id}`);
-      await this.send();
+      if (!this.isPaused()) await this.send();
     } catch (error) {
       this.fail(error);
     }
   }
+
+  /** A pause may come while an answer is waited for. */
+  private isPaused = () => this.progress.state === "paused";
 
   /** Throws the file away, here and on the server. */
   async drop() {
@@ -142,7 +146,7 @@ export class Uploader {
   }
 
   private fail(error: unknown) {
-    if (error instanceof ApiError && error.code === "aborted") return;
+    if (this.isPaused() || (error instanceof ApiError && error.code === "aborted")) return;
     if (error instanceof ApiError && error.status === 404 && this.session) forget(this.session.id);
     const cut = error instanceof ApiError && (error.status === 0 || error.status === 400 || error.status >= 502);
     if (!cut) return this.set({ state: "failed", error, speed: null });
