@@ -19,7 +19,7 @@ import { ended } from "../ui/Progress";
 import { RenameDialog } from "../ui/RenameDialog";
 import { Time } from "../ui/Time";
 import { toast } from "../ui/toast";
-import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
+import { hud, own, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { FailureList, Failures } from "./Failures";
 import { Headline } from "./Headline";
 import { JobRuns } from "./JobRuns";
@@ -86,6 +86,7 @@ function Known({ view, feed, tab }: { view: JobView; feed: JobFeed; tab: JobTab 
               snippets={[
                 rest(`/api/jobs/${job.id}`),
                 ...(job.taskset ? [sdk(`from hud import Taskset\nfrom hud.agents import create_agent\n\ntasks = Taskset.from_api("${job.taskset.name}")\njob = await tasks.run(create_agent("${job.model ?? "MODEL"}"), group=${job.group})`)] : []),
+                own(`proctor jobs show ${job.id}\nproctor runs export ${job.id} -o runs.jsonl`),
                 hud(`hud jobs get ${job.id}${running ? `\nhud jobs cancel ${job.id}` : ""}`),
               ]}
             />

@@ -11,7 +11,7 @@ import { Failed } from "../ui/Notices";
 import { Menu, MoreButton } from "../ui/Overlays";
 import { PageHead } from "../ui/Page";
 import { Time } from "../ui/Time";
-import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
+import { hud, own, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
 import { useArchive } from "./archive";
 import { useMoving } from "./moving";
@@ -56,6 +56,7 @@ export function TasksetHead({ set, version, onUpload, onRename }: HeadProps) {
               snippets={[
                 rest(`/api/tasksets/${set.name}/tasks`),
                 sdk(`from hud import Taskset\n\ntasks = Taskset.from_api("${set.name}")`),
+                own(`proctor taskset pull ${set.name}\nproctor run ${set.name} --runtime hosted --model MODEL`),
                 hud(`hud sync tasks ${set.name} tasks.py\nhud eval ${set.name} MODEL --full`),
               ]}
             />

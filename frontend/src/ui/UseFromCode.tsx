@@ -1,4 +1,4 @@
-/** Each page's REST, SDK and `hud` command, ready to copy, with this server's address already in them. */
+/** Each page's REST, SDK, `proctor` and `hud` command, ready to copy, with this server's address already in them. */
 import { Command } from "./Copy";
 import { Icon } from "./Icon";
 import { Popover } from "./Overlays";
@@ -8,7 +8,7 @@ export interface Snippet {
   code: string;
 }
 
-/** What the HUD SDK and command read from the environment to talk to this server. */
+/** What both SDKs and commands, HUD's and our own, read from the environment to talk to this server. */
 export const connectLines = (key: string) =>
   [
     ["HUD_API_KEY", key],
@@ -18,6 +18,8 @@ export const connectLines = (key: string) =>
     ["HUD_RUNTIME_URL", location.origin],
     ["HUD_RL_URL", `${location.origin}/rl`],
     ["HUD_WEB_URL", location.origin],
+    ["PROCTOR_API_KEY", key],
+    ["PROCTOR_URL", location.origin],
   ]
     .map(([name, value]) => `export ${name}=${value}`)
     .join("\n");
@@ -27,6 +29,7 @@ export const rest = (path: string, method = "GET", body?: string): Snippet => ({
   code: `curl ${method === "GET" ? "" : `-X ${method} `}${location.origin}${path} \\\n  -H "Authorization: Bearer $HUD_API_KEY"${body ? ` \\\n  -H "Content-Type: application/json" -d '${body}'` : ""}`,
 });
 export const sdk = (code: string): Snippet => ({ label: "Python SDK", code });
+export const own = (code: string): Snippet => ({ label: "proctor command", code });
 export const hud = (code: string): Snippet => ({ label: "hud command", code });
 
 export function Snippets({ snippets }: { snippets: Snippet[] }) {
