@@ -214,7 +214,7 @@ def test_a_job_runs_in_the_app_and_is_graded_without_a_sandbox(ada_key: str, pee
     assert (outcome.status, json.loads(outcome.evaluation_text)["score"]) == ("completed", 1.0)
     sent = peer.posts()[0]
     assert (sent["run_id"], sent["env"]["seed"], sent["policy"]["config"]["model"], len(sent["ops"])) == (str(run.wire_id), 3, "mock-1", 8)
-    assert report.phases[-1] == "grading"
+    assert report.phases[-1] == "running"
 
 
 def test_c1_secrets_of_a_policy_reach_the_peer_and_no_row_reply_or_again(ada_key: str, ada: Caller, peer: FakeTaskApp, pulled: None, caplog: pytest.LogCaptureFixture) -> None:

@@ -75,19 +75,27 @@ class _TaskAppRollout:
     async def _story(self) -> None:
         await self._enter("starting")
         request, started_at = request_of(self.plan), now()
-        await self._enter("setup")
         self.recorder.task_setup(self.plan.task_id, self.plan.args_text, json.dumps({"prompt": _prompt(self.plan)}, ensure_ascii=False), started_at)
         self.recorder.user([{"role": "user", "content": text_block(_prompt(self.plan))}])
-        await self.recorder.flush()
-        await self._enter("running")
-        self.found = await self._post(request)
+        self.found = await self._rolled_out(request)
         for number, turn in enumerate(self.found.turns):
             for source, step in steps_of_turn(turn, number):
                 self.recorder.add(source, **step)
             if number % FLUSH_EVERY == FLUSH_EVERY - 1:
                 await self.recorder.flush()
-        await self._enter("grading")
         await self._grade(self.found)
+
+    async def _rolled_out(self, request: RolloutRequest) -> ReadRollout:
+        """The reply. What is written meanwhile costs no time; should a write be fenced, the call ends with it."""
+        call = asyncio.ensure_future(self._post(request))
+        try:
+            await self._enter("setup")
+            await self.recorder.flush()
+            await self._enter("running")
+            return await call
+        finally:
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
 
     async def _enter(self, phase: Phase) -> None:
         self.phase = phase
@@ -103,7 +111,8 @@ class _TaskAppRollout:
             raise _blamed(error, within_s) from None
 
     async def _grade(self, found: ReadRollout) -> None:
-        started_at = now()
+        """What the app measured, in one write with the last steps."""
+        started_at, self.phase = now(), "grading"
         source: ScoreSource = self.plan.agent_config.get("score", "mean_return")
         self.frame = json.dumps(grade_frame(found, source), ensure_ascii=False, allow_nan=False)
         kept = raw(found.text) if len(found.text) <= RAW_LIMIT else None
