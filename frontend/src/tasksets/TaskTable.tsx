@@ -19,7 +19,7 @@ import { useTableKeys } from "./table/keys";
 import { useLayout } from "./table/layout";
 import { marksOf } from "./table/marks";
 import { Peek } from "./table/Peek";
-import type { Question } from "./table/question";
+import type { Ask, Question } from "./table/question";
 import { isNarrowed, pairs, readQuestion, sortedBy, writeQuestion } from "./table/question";
 import { choose, isChosen, NOTHING, sizeOf } from "./table/selection";
 import type { Selection } from "./table/selection";
@@ -41,7 +41,7 @@ export function TaskTable({ set, pinned, onUpload }: Props) {
   const version = pinned ? set.head?.number : undefined;
   const question = useMemo(() => readQuestion(params), [params]);
   const query = useMemo(() => new URLSearchParams(pairs(question)).toString(), [question]);
-  const ask = useCallback((next: Question) => setParams((before) => writeQuestion(before, next), { replace: true }), [setParams]);
+  const ask = useAsking(question, setParams);
   const blocks = useBlocks(reference, query);
   const facets = useQuery({ ...facetsQuery(reference, question), enabled: blocks.total !== null }).data;
   const draft = useQuery({ ...draftQuery(set.id), enabled: !pinned }).data;
@@ -166,14 +166,13 @@ export function TaskTable({ set, pinned, onUpload }: Props) {
             label="Tasks"
             count={total}
             rowAt={blocks.rowAt}
-            keyOf={(row) => row.slug}
             columns={withBox}
             rowHeight={isPhone ? CARD : rowHeight()}
             current={current}
             isSelected={chosen}
             markOf={(row) => marks.get(row.slug)?.sign}
             sortOf={sortOf}
-            onSort={(column, alsoOthers) => ask(sortedBy(question, column, alsoOthers))}
+            onSort={(column, alsoOthers) => ask((before) => sortedBy(before, column, alsoOthers))}
             onResize={(column, width, done) => changeLayout({ ...layout, widths: { ...layout.widths, [column]: width } }, done)}
             onRange={blocks.see}
             onCurrent={(index) => setCursor({ current: index, anchor: null })}
@@ -199,9 +198,25 @@ const boxColumn = (chosen: (row: TaskRow) => boolean, onChoose: (slugs: string[]
   cell: (row: TaskRow) => <input type="checkbox" aria-label={`Choose ${row.slug}`} checked={chosen(row)} onChange={(event) => onChoose([row.slug], event.target.checked)} />,
 });
 
-function Nothing({ set, question, onAsk, onUpload }: { set: TasksetOut; question: Question; onAsk: (question: Question) => void; onUpload: () => void }) {
+/** Changes the question in the address. Two changes before the page has drawn the first are both kept. */
+function useAsking(question: Question, setParams: ReturnType<typeof useSearchParams>[1]): Ask {
+  const latest = useRef(question);
+  useEffect(() => {
+    latest.current = question;
+  }, [question]);
+  return useCallback(
+    (change) => {
+      const next = change(latest.current);
+      latest.current = next;
+      setParams((before) => writeQuestion(before, next), { replace: true });
+    },
+    [setParams],
+  );
+}
+
+function Nothing({ set, question, onAsk, onUpload }: { set: TasksetOut; question: Question; onAsk: Ask; onUpload: () => void }) {
   if (isNarrowed(question)) {
-    const clear = () => onAsk({ ...question, q: "", filters: new Map() });
+    const clear = () => onAsk((before) => ({ ...before, q: "", filters: new Map() }));
     return <Empty title={question.q && !question.filters.size ? `No task has “${question.q}” in its slug or content` : "No task matches these filters"} action={<button type="button" className="btn" onClick={clear}>Clear filters</button>} />;
   }
   return (

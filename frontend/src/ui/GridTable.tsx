@@ -37,7 +37,6 @@ interface Props<Row> {
   label: string;
   count: number;
   rowAt: (index: number) => Row | undefined;
-  keyOf: (row: Row) => string;
   columns: readonly GridColumn<Row>[];
   rowHeight: number;
   current: number | null;

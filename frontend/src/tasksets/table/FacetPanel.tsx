@@ -1,13 +1,13 @@
 /** The filters beside the table, or as a drawer over it where there is no room. */
 import { Dialog } from "../../ui/Overlays";
 import { Facets } from "./Facets";
-import type { Question } from "./question";
+import type { Ask, Question } from "./question";
 
 interface Props {
   asDrawer: boolean;
   reference: string;
   question: Question;
-  onChange: (question: Question) => void;
+  onChange: Ask;
   onClose: () => void;
 }
 

@@ -8,7 +8,7 @@ import { count } from "../../ui/formats";
 import { Failed, Skeleton } from "../../ui/Notices";
 import { Search } from "../../ui/Search";
 import { Histogram } from "./Histogram";
-import type { Choice, Filter, Question } from "./question";
+import type { Ask, Choice, Filter, Question } from "./question";
 import { isActive, named, NO_FILTER, pairs, shortName, toggled, withFilter } from "./question";
 
 const OPEN_VALUES = 7;
@@ -31,7 +31,7 @@ export const facetsQuery = (reference: string, question: Question, more = "") =>
 interface Props {
   reference: string;
   question: Question;
-  onChange: (question: Question) => void;
+  onChange: Ask;
 }
 
 export function Facets({ reference, question, onChange }: Props) {
@@ -54,7 +54,7 @@ function Facet({ facet, isOpen, reference, question, onChange }: Props & { facet
   const [q, setQ] = useState("");
   const [all, setAll] = useState(false);
   const filter = question.filters.get(facet.column) ?? NO_FILTER;
-  const change = (next: Filter) => onChange(withFilter(question, facet.column, next));
+  const change = (next: Filter) => onChange((before) => withFilter(before, facet.column, next));
   const found = useQuery({ ...facetsQuery(reference, question, new URLSearchParams({ column: facet.column, facet_q: q }).toString()), enabled: q !== "" });
   const listed = inOrder(facet.kind, q ? (found.data?.facets[0]?.values ?? []) : facet.values);
   const shown = all || q ? listed : listed.filter((value, index) => index < OPEN_VALUES || isChosen(filter, value.text));

@@ -11,7 +11,7 @@ import type { Work } from "./bulk";
 import { ColumnChooser } from "./ColumnChooser";
 import type { KnownColumn } from "./columns";
 import type { Mark } from "./marks";
-import type { Question } from "./question";
+import type { Ask, Question } from "./question";
 import { isNarrowed, sortedBy } from "./question";
 import type { Selection } from "./selection";
 import { choose, isChosen, NOTHING, sizeOf } from "./selection";
@@ -22,7 +22,7 @@ interface Props {
   pinned: boolean;
   question: Question;
   query: string;
-  onAsk: (question: Question) => void;
+  onAsk: Ask;
   total: number | null;
   stale: boolean;
   selection: Selection;
@@ -47,7 +47,7 @@ export function Toolbar(props: Props) {
   return (
     <div className="grid gap-2 border-b border-line px-6 py-2 max-md:px-4">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <Search label="Search slugs and content" value={question.q} onChange={(q) => onAsk({ ...question, q })} />
+        <Search label="Search slugs and content" value={question.q} onChange={(q) => onAsk((before) => ({ ...before, q }))} />
         <span className={`text-12 text-text-2 tnum ${props.stale ? "opacity-60" : ""}`} role="status">
           {total === null ? "" : narrowed ? `${count(total)} of ${count(all)} tasks match` : plural(total, "task")}
         </span>
@@ -82,9 +82,9 @@ function SortMenu({ question, known, onAsk, sorting, onSorting }: Props) {
         </button>
       }
       items={[
-        { text: "As in the taskset", run: () => onAsk({ ...question, sorts: [] }), hint: question.sorts.length ? "" : "now" },
+        { text: "As in the taskset", run: () => onAsk((before) => ({ ...before, sorts: [] })), hint: question.sorts.length ? "" : "now" },
         null,
-        ...sortable.map(({ id, name }) => ({ text: name, run: () => onAsk(sortedBy(question, id, false)), hint: how(id) ? (how(id)?.descending ? "down" : "up") : "" })),
+        ...sortable.map(({ id, name }) => ({ text: name, run: () => onAsk((before) => sortedBy(before, id, false)), hint: how(id) ? (how(id)?.descending ? "down" : "up") : "" })),
       ]}
     />
   );

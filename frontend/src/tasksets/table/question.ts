@@ -23,6 +23,9 @@ export interface Question {
   sorts: readonly Sort[];
 }
 
+/** Asks something else, made from what is asked now. */
+export type Ask = (change: (before: Question) => Question) => void;
+
 const OWN = new Set(["env", "task_id"]);
 const PREFIX = "columns.";
 export const NO_FILTER: Filter = { includes: [], excludes: [], least: null, most: null };
