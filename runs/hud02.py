@@ -29,7 +29,7 @@ from proctor.wire.base import WireOut
 from runs.actions import reports
 from runs.actions.spans import prepare, record_spans
 from runs.legacy import trajectory_of
-from runs.models import Job, Run
+from runs.models import TERMINAL, Job, Run
 from runs.queries import jobs as job_queries
 from runs.queries import runs as run_queries
 from runs.queries import steps
@@ -213,7 +213,7 @@ def close(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, An
     session = sessions.get_session(caller, session_id)
     sessions.close_session(caller, session)
     run = _run_of(caller, session)
-    if run is not None and run.counted is None:
+    if run is not None and run.state not in TERMINAL:
         reports.exit_run(caller, str(run.wire_id), reports.RunExit("completed"))
     return {}
 
@@ -231,7 +231,7 @@ def upload_telemetry(request: HttpRequest, caller: Caller, task_run_id: str) -> 
     if run.source == "hosted":
         return {}
     _store(caller.team_id, run.id, [_span(run, record) for record in given.telemetry])
-    if given.metadata.get("is_root") and run.counted is None:
+    if given.metadata.get("is_root") and run.state not in TERMINAL:
         reports.exit_run(caller, task_run_id, reports.RunExit("completed", metadata_text=json.dumps(given.metadata)))
     return {}
 

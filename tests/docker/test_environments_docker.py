@@ -85,6 +85,13 @@ def test_a_hud02_folder_is_built_and_its_controller_imported(ada: Caller, proces
     assert [template["id"] for template in version.manifest["templates"]] == ["task"]
 
 
+def test_c2_local_docker_client_create_builds_the_same_context_once(ada: Caller, process: Any) -> None:
+    context = hud02.context(sample_tag())
+    first, second = [process(actions.register_context(ada, name="clicks", body=io.BytesIO(context), kind="hud02")) for _ in range(2)]
+    assert (first.image, first.image_id) == (second.image, second.image_id)
+    assert "Built before from the same content" in log_of(second)
+
+
 def test_a_hud02_image_without_a_controller_is_refused_with_the_reason(ada: Caller, process: Any) -> None:
     body = io.BytesIO(hud02.context(sample_tag(), **{"hud_controller/__init__.py": "import no_such_library"}))
     version = process(actions.register_context(ada, name="clicks", body=body, kind="hud02"))

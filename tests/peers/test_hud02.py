@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from proctor.client import Access, AsyncClient
+from proctor.hud02.environment import Environment, LegacyTask, job
 from proctor.hud02.remote_config import create_remote_config
 from tests.peers.conftest import HERE, KIT, PEERS, base_image
 from tests.support import hud02
@@ -51,7 +54,7 @@ def none_left(server: Server) -> bool:
     return not docker("ps", "-q", "--filter", f"label=proctor.instance={server.instance}", "--filter", "label=proctor.session")
 
 
-def test_a_taskset_goes_up_and_comes_down_equal(play: Play, image: str) -> None:
+def test_c2_task_taskset_and_load_taskset(play: Play, image: str) -> None:
     clicks, question = play("taskset", image)
 
     def call(function: str, *args: object) -> dict[str, object]:
@@ -61,7 +64,7 @@ def test_a_taskset_goes_up_and_comes_down_equal(play: Play, image: str) -> None:
     assert (question["gym"], question["evaluate"], question["description"]) == ("qa", call("response_includes", "Paris"), "easy")
 
 
-def test_its_remote_container_runs_commands_archives_and_functions(play: Play, server: Server, image: str) -> None:
+def test_c2_remote_docker_client_executes_moves_archives_and_closes(play: Play, server: Server, image: str) -> None:
     told = play("docker_client", image)
     assert told["status"] == "running" and told["after"] == "completed"
     assert told["execute"] == ["out\n", "err\n", 3]
@@ -72,7 +75,7 @@ def test_its_remote_container_runs_commands_archives_and_functions(play: Play, s
     until(lambda: none_left(server), 20, why=server.log)
 
 
-def test_a_task_run_of_a_registered_environment_is_traced_and_graded(play: Play, server: Server, image: str) -> None:
+def test_c2_remote_client_and_trajectories(play: Play, server: Server, image: str) -> None:
     told = play("remote_client", "clicks")
     assert (told["text"], told["evaluated"]) == ("2 clicks", {"reward": 1.0})
     assert "RuntimeError: the database of letters is gone" in told["broken"]
@@ -84,19 +87,19 @@ def test_a_task_run_of_a_registered_environment_is_traced_and_graded(play: Play,
     until(lambda: none_left(server), 20, why=server.log)
 
 
-def test_a_trace_is_a_run_with_its_records_as_steps(play: Play, server: Server) -> None:
+def test_c2_telemetry_of_a_trace_is_a_run_with_steps(play: Play, server: Server) -> None:
     run_id = play("trace")["run"]
     steps = until(lambda: server.get(f"/api/runs/{run_id}/steps")["items"] or None, 20, why=server.log)
     assert steps[0]["payload"]["call"]["arguments"]["actions"][0]["custom_data"] == {"foo": "bar"}
 
 
-def test_matchers_answer_and_a_pattern_made_to_hang_is_no_score(play: Play) -> None:
+def test_c2_evaluators_answer_and_a_failure_is_no_score(play: Play) -> None:
     told = play("scored")
     assert told["good"]["score"] == 1.0
     assert told["slow"]["score"] == -1.0 and "did not end within" in told["slow"]["reason"], "that is the client's own word for an error"
 
 
-def test_our_remote_configs_are_those_of_the_package(play: Play) -> None:
+def test_c2_create_remote_config_equals_the_packages(play: Play) -> None:
     @dataclass
     class Task:
         id: str | None = None
@@ -108,6 +111,23 @@ def test_our_remote_configs_are_those_of_the_package(play: Play) -> None:
     first = create_remote_config(tasks[0], "evaluate", ("response_includes", "Paris"), final_response="Paris")
     ours = [first, *(create_remote_config(task, "evaluate", final_response="Paris") for task in tasks[1:])]
     assert [call.to_json() for (call,) in ours] == play("configs")
+
+
+async def test_c2_jobs_at_once_in_one_process_keep_their_environments_apart(server: Server, image: str) -> None:
+    """Ours, over the same routes."""
+    task = LegacyTask(prompt="Click", setup=("setup", 1), evaluate=("evaluate", 2), id="t")
+
+    async def one(client: AsyncClient, name: str) -> tuple[str, str | None]:
+        async with job(client, name) as job_id, Environment.remote(client, task, gym="clicks") as env:
+            _observation, reward, *_rest = await env.step({"type": "click"})
+            assert (reward, await env.evaluate()) == (0.5, {"reward": 1.0})
+            return job_id, env.run_id
+
+    async with AsyncClient(Access(f"http://127.0.0.1:{server.port}", KEY)) as client:
+        found = await asyncio.gather(one(client, "first"), one(client, "second"))
+    runs = [server.get(f"/api/runs/{run_id}") for _job, run_id in found]
+    assert [(run["job_id"], run["reward"]) for run in runs] == [(job_id, 1.0) for job_id, _run in found]
+    assert runs[0]["job_id"] != runs[1]["job_id"]
 
 
 def test_a_hosted_job_runs_the_same_image(server: Server, image: str) -> None:

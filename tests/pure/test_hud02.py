@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import copy
+import io
+import re
+import tarfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.hud02 import matchers
+from proctor.hud02.archives import UnsafeArchive, extract
 from proctor.hud02.calls import BadCall, Call, expand_calls
 from proctor.hud02.grading import reward_of
 from proctor.hud02.remote_config import create_remote_config
+from proctor.rollout.inside import Status, read_status
 
 
 @dataclass
@@ -92,7 +98,7 @@ def test_nothing_known_calls_the_bare_function() -> None:
         create_remote_config(None, "evaluate")
 
 
-def test_a_task_run_twice_holds_no_trace_of_the_first_answer() -> None:
+def test_c2_create_remote_config_leaves_no_trace_of_an_answer_in_the_task() -> None:
     task = Task(id="t", evaluate=[Call("response_is", ("a",))], config={"args": ["kept"]})
     before = copy.deepcopy(task)
     first = only(create_remote_config(task, "evaluate", final_response="one"))
@@ -116,7 +122,7 @@ def test_a_task_run_twice_holds_no_trace_of_the_first_answer() -> None:
         ("diff", "abcd", "bcde", 0.75),
     ],
 )
-def test_matchers_score_as_the_package_does(matcher: str, response: Any, answer: Any, score: float) -> None:
+def test_c2_evaluators_score_as_the_package_does(matcher: str, response: Any, answer: Any, score: float) -> None:
     assert matchers.MATCHERS[matcher](response, answer).score == pytest.approx(score)
 
 
@@ -128,11 +134,53 @@ def test_a_matcher_that_cannot_judge_says_so() -> None:
 
 
 @pytest.mark.parametrize(("returned", "reward"), [([1], 1.0), ([True], 1.0), ([{"reward": 0.0, "score": 1}], 0.0), ([{"score": 0.25}], 0.25), ([[1, 0]], 0.5), ([1, {"reward": 0.5}], 0.75)])
-def test_what_evaluate_returned_becomes_one_reward(returned: list[Any], reward: float) -> None:
+def test_c2_evaluate_makes_one_reward_of_what_was_returned(returned: list[Any], reward: float) -> None:
     assert reward_of(returned)[0] == reward
 
 
 @pytest.mark.parametrize("returned", [[], [None], [[]], ["1"], [{"ok": True}], [float("nan")], [{"reward": float("inf")}]])
-def test_an_evaluation_that_gave_no_number_is_an_error(returned: list[Any]) -> None:
+def test_c2_evaluate_without_a_number_is_an_error(returned: list[Any]) -> None:
     with pytest.raises(ValueError, match="returned"):
         reward_of(returned)
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        ({"Status": "created"}, Status("created")),
+        ({"Status": "running"}, Status("running")),
+        ({"Status": "running", "Health": {"Status": "starting"}}, Status("starting")),
+        ({"Status": "running", "Health": {"Status": "unhealthy"}}, Status("unhealthy")),
+        ({"Status": "running", "Health": {"Status": "healthy"}}, Status("running")),
+        ({"Status": "paused"}, Status("paused")),
+        ({"Status": "exited", "ExitCode": 3}, Status("exited", 3)),
+        ({"Status": "exited", "ExitCode": 137, "OOMKilled": True}, Status("exited", 137, True)),
+        ({"Status": "removing"}, Status("gone")),
+        ({}, Status("unknown")),
+    ],
+)
+def test_c2_get_status_tells_states_apart(state: dict[str, Any], status: Status) -> None:
+    assert read_status(state) == status
+
+
+def tar_of(*members: tuple[str, bytes | None]) -> io.BytesIO:
+    """A link where there is no content."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            if content is None:
+                entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            entry.size = len(content or b"")
+            tar.addfile(entry, io.BytesIO(content or b""))
+    buffer.seek(0)
+    return buffer
+
+
+@pytest.mark.parametrize("bad", [("../out", b"x"), ("/etc/out", b"x"), ("a/../../out", b"x"), ("link", None)])
+def test_c2_get_archive_is_unpacked_without_leaving_its_folder(tmp_path: Path, bad: tuple[str, bytes | None]) -> None:
+    (tmp_path / "into").mkdir()
+    with pytest.raises(UnsafeArchive, match=re.escape(bad[0])):
+        extract(tar_of(("good", b"1"), bad), tmp_path / "into")
+    assert list((tmp_path / "into").iterdir()) == []
+    assert [path.read_bytes() for path in extract(tar_of(("good", b"1")), tmp_path / "into")] == [b"1"]

@@ -41,19 +41,19 @@ def invoke(folder: Path, call: Call, timeout_s: float = 20) -> tuple[Any, bytes,
     return *runner.read_reply(call.function, asked.nonce, done.stdout), done.returncode
 
 
-def test_a_function_is_called_and_what_it_prints_is_kept_apart(controller: Path) -> None:
+def test_c2_invoke_template_keeps_what_is_printed_apart(controller: Path) -> None:
     assert invoke(controller, Call("add", (2, 3))) == (5, b"adding\n", 0)
     assert invoke(controller, Call("tools.name")) == ("hud_controller.tools", b"", 0)
     assert invoke(controller, Call("later", ("x",)))[0] == "x"
 
 
-def test_output_of_children_and_of_the_exit_does_not_spoil_the_result(controller: Path) -> None:
+def test_c2_invoke_template_is_not_spoilt_by_late_output(controller: Path) -> None:
     result, printed, code = invoke(controller, Call("loud"))
     assert (result, code) == ({"ok": [1, None, "ü"]}, 0)
     assert b"from a child" in printed
 
 
-def test_arguments_larger_than_a_command_line_pass(controller: Path) -> None:
+def test_c2_invoke_template_takes_arguments_larger_than_a_command_line(controller: Path) -> None:
     assert invoke(controller, Call("size", ("x" * 3_000_000,)))[0] == 3_000_000
 
 
@@ -62,20 +62,20 @@ def test_arguments_larger_than_a_command_line_pass(controller: Path) -> None:
     [(Call("broken"), "KeyError"), (Call("leave"), "SystemExit"), (Call("missing"), "AttributeError"), (Call("no.module"), "ModuleNotFoundError"),
      (Call("nan"), "ValueError"), (Call("thing"), "TypeError"), (Call("add", (1,)), "TypeError")],
 )  # fmt: skip
-def test_what_goes_wrong_inside_is_told_with_its_type_and_traceback(controller: Path, call: Call, type_name: str) -> None:
+def test_c2_invoke_template_tells_what_went_wrong(controller: Path, call: Call, type_name: str) -> None:
     with pytest.raises(runner.InvokeFailed) as failed:
         invoke(controller, call)
     assert failed.value.type_name == type_name
     assert "Traceback" in failed.value.remote_traceback
 
 
-def test_a_function_that_hangs_ends_at_its_deadline_with_all_that_it_started(controller: Path) -> None:
+def test_c2_invoke_template_ends_at_its_deadline(controller: Path) -> None:
     with pytest.raises(runner.InvokeFailed, match="without a result"):
         invoke(controller, Call("slow"), timeout_s=1)
     child = Path("/proc") / (controller / "pid").read_text().strip() / "stat"
     assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_arguments_that_are_no_json_are_refused_before_anything_runs() -> None:
+def test_c2_invoke_template_refuses_what_is_no_json() -> None:
     with pytest.raises(ValueError, match="JSON"):
         runner.request(Call("add", (float("nan"),)))

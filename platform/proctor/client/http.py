@@ -65,7 +65,7 @@ class _Common:
         }  # fmt: skip
 
     def _request(self, call: Call[Any]) -> dict[str, Any]:
-        headers = {"Content-Type": call.content_type} if call.body is not None else {}
+        headers = {**call.headers, **({"Content-Type": call.content_type} if call.body is not None else {})}
         timeout = httpx.Timeout(call.timeout_s, connect=CONNECT_S)
         return {
             "method": call.method, "url": self.access.origin + call.path, "params": dict(call.params) or None, "content": call.body,

@@ -66,6 +66,7 @@ class Call(Generic[T]):
     content_type: str = "application/json"
     repeatable: bool = False
     timeout_s: float = 60.0
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def may_repeat(self) -> bool:

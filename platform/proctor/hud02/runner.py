@@ -16,15 +16,17 @@ from typing import Any
 from proctor.hud02.calls import Call
 
 PACKAGE = "hud_controller"
+"""An image may name another in its environment, as `HUD_CONTROLLER_PACKAGE`."""
 SCRIPT = r"""
 import asyncio, importlib, inspect, json, os, sys, traceback
 request = json.loads(sys.stdin.buffer.readline())
 reply_fd = os.dup(1)
+root = os.environ.get("HUD_CONTROLLER_PACKAGE") or request["package"]
 def run():
     if request["function"] is None:
-        package = importlib.import_module(request["package"])
+        package = importlib.import_module(root)
         return {"ok": True, "result": json.dumps([name for name in dir(package) if callable(getattr(package, name))])}
-    module, _, name = (request["package"] + "." + request["function"]).rpartition(".")
+    module, _, name = (root + "." + request["function"]).rpartition(".")
     result = getattr(importlib.import_module(module), name)(*request["args"])
     if inspect.isawaitable(result):
         async def wait():

@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import aiodocker
 import aiohttp
@@ -46,6 +47,31 @@ class Executed:
     spawn_error: str | None
     dropped_bytes: int
     seconds: float
+
+
+Word = Literal["created", "starting", "running", "unhealthy", "paused", "exited", "gone", "unknown"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a container is. `code` and `oom` (killed for using too much memory) are those of an exited one."""
+
+    word: Word
+    code: int | None = None
+    oom: bool = False
+
+
+def read_status(state: Mapping[str, Any]) -> Status:
+    """From the engine's `State`. A running one with a health check of its image's is `starting` or `unhealthy` until that says otherwise."""
+    word = state.get("Status")
+    if word == "running":
+        health = (state.get("Health") or {}).get("Status")
+        return Status(health if health in ("starting", "unhealthy") else "running")
+    if word in ("created", "paused"):
+        return Status(word)
+    if word in ("exited", "dead"):
+        return Status("exited", state.get("ExitCode"), bool(state.get("OOMKilled")))
+    return Status("starting" if word == "restarting" else "gone" if word == "removing" else "unknown")
 
 
 class Kept:
@@ -154,13 +180,15 @@ class Inside:
         except (DockerError, aiohttp.ClientError, OSError) as error:
             raise _refused(error, f"writing to {path}") from error
 
-    async def health(self) -> str | None:
-        """Of the image's own health check: `starting`, `healthy`, `unhealthy`; None without one."""
-        with contextlib.suppress(DockerError, aiohttp.ClientError, OSError):
+    async def status(self) -> Status:
+        """As it is now; `unknown` when the engine does not say."""
+        try:
             shown = await self._docker.containers.container(self.container_id).show()
-            status = ((shown.get("State") or {}).get("Health") or {}).get("Status")
-            return status if status in ("starting", "healthy", "unhealthy") else None
-        return None
+        except DockerError as error:
+            return Status("gone" if error.status == 404 else "unknown")
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return Status("unknown")
+        return read_status(shown.get("State") or {})
 
 
 def _endless() -> aiohttp.ClientTimeout:

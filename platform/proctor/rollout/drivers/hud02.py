@@ -65,10 +65,10 @@ STEP_DESCRIPTION = "Do these actions in the environment, in order, and see what 
 async def open_session(inside: Inside, recorder: Recorder | None = None) -> Hud02Session:
     """Once the container is healthy, where its image has a health check. Raises `ControlLost` while it is not yet, RolloutFailed when it says
     that it never will be."""
-    health = await inside.health()
-    if health == "starting":
+    word = (await inside.status()).word
+    if word in ("created", "starting"):
         raise ControlLost("the container is starting")
-    if health == "unhealthy":
+    if word == "unhealthy":
         raise RolloutFailed("environment_start", "The container's own health check says that it is unhealthy.")
     return Hud02Session(inside, recorder)
 
