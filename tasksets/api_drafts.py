@@ -57,5 +57,5 @@ def draft_commit(request: Request, ref: str) -> Response:
     caller = signed_in(request, "write")
     taskset = _taskset(caller, ref)
     given = parse_body(request._request, DraftCommit, "upload_bytes")
-    done = drafts.commit_draft(caller, taskset, message=given.message, resolve=given.resolve)
+    done = drafts.commit_draft(caller, taskset, message=given.message, resolve=given.resolve, others=given.others)
     return Response(render_upload(done).model_dump(mode="json"))

@@ -60,6 +60,7 @@ class Shown:
     edits: Sequence[Edit]
     changes: Sequence[Change]
     clashes: Sequence[Clash]
+    clash_count: int
 
 
 def get_draft(caller: Caller, taskset: Taskset, *, slug: str | None = None, limit: int = SHOWN_CHANGES) -> Shown:
@@ -68,11 +69,12 @@ def get_draft(caller: Caller, taskset: Taskset, *, slug: str | None = None, limi
     if draft is None:
         raise not_found("Draft")
     edits = [_edit_of(*row) for row in draft.changes.order_by("id").values_list("slug", "op", "content_id", "position")]
-    found = _conflicts(draft, taskset, edits)[:SHOWN_CONFLICTS]
+    all_found = _conflicts(draft, taskset, edits)
+    found = all_found[:SHOWN_CONFLICTS]
     clashing = _read(draft.changes.filter(slug__in=[one.slug for one in found])) if found else {}
     shown = draft.changes.filter(slug=slug) if slug is not None else draft.changes
     changes = _read(shown.order_by("id")[:limit])
-    return Shown(draft, taskset.head, edits, list(changes.values()), _clashes(taskset, clashing, found))
+    return Shown(draft, taskset.head, edits, list(changes.values()), _clashes(taskset, clashing, found), len(all_found))
 
 
 def _conflicts(draft: Draft, taskset: Taskset, edits: Sequence[Edit]) -> list[Conflict]:
@@ -101,8 +103,8 @@ def drop_draft(caller: Caller, taskset: Taskset) -> None:
     draft.delete()
 
 
-def commit_draft(caller: Caller, taskset: Taskset, *, message: str, resolve: Mapping[str, str]) -> Uploaded:
-    """One version of all edits; the draft goes. Raises AppError 403, 404, 409 (`draft_conflict` with the conflicts); 503."""
+def commit_draft(caller: Caller, taskset: Taskset, *, message: str, resolve: Mapping[str, str], others: str | None = None) -> Uploaded:
+    """One version of all edits; the draft goes. `others` decides the conflicts that `resolve` does not name. Raises AppError 403, 404, 409 (`draft_conflict` with the conflicts); 503."""
     caller.require("write")
     draft = _find(caller, taskset)
     if draft is None:
@@ -112,10 +114,12 @@ def commit_draft(caller: Caller, taskset: Taskset, *, message: str, resolve: Map
 
     def plan(head: list[bytes]) -> Plan:
         edits = [change.edit for change in changes.values()]
-        open_ones = [one for one in drafting.conflicts(base, head, edits) if resolve.get(one.slug) not in ("mine", "theirs")]
+        clashing = drafting.conflicts(base, head, edits)
+        decided = {one.slug: resolve.get(one.slug, others) for one in clashing}
+        open_ones = [one for one in clashing if decided[one.slug] is None]
         if open_ones:
             raise _draft_conflict(_clashes(taskset, changes, open_ones[:SHOWN_CONFLICTS]), len(open_ones))
-        mine = [edit for edit in edits if resolve.get(edit.slug) != "theirs"]
+        mine = [edit for edit in edits if decided.get(edit.slug) != "theirs"]
         return versions.plan(head, drafting.apply(head, mine), "replace")
 
     done = commit_entries(caller, Destination(taskset.id), plan, tasks=contents, message=message, verb="taskset.commit_draft")

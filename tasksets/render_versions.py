@@ -96,7 +96,7 @@ def render_draft(shown: Shown) -> DraftOut:
         base_number=shown.draft.base.number if shown.draft.base else None, head_number=shown.head.number if shown.head else None,
         changed=sum(edit.op == "set" and not edit.only_moves for edit in edits), added=sum(edit.op == "add" for edit in edits),
         removed=sum(edit.op == "remove" for edit in edits), moved=sum(edit.op == "set" and edit.position is not None for edit in edits),
-        changes=changes, conflicts=conflicts, saved_at=shown.draft.saved_at,
+        changes=changes, conflicts=conflicts, conflict_count=shown.clash_count, saved_at=shown.draft.saved_at,
     )  # fmt: skip
 
 

@@ -119,6 +119,14 @@ def test_a_bad_edit_is_422_with_its_place_and_nothing_is_kept(api: Api, change: 
     assert found.status_code == 404 or counts(found.json()) == [0, 0, 0, 0]
 
 
+def test_conflicts_that_are_not_named_go_the_way_of_the_others(api: Api) -> None:
+    edit(api, *({"op": "set", "slug": slug, "text": text(args={"mine": 1})} for slug in "abcd"))
+    api.upload("s", *(row(slug, args={"theirs": 1}) for slug in "abc"))
+    assert commit(api, others="ours").status_code == 422
+    assert commit(api, resolve={"b": "mine"}, others="theirs").status_code == 200
+    assert [task["args"] for task in api.export("s")["tasks"]] == [{"theirs": 1}, {"mine": 1}, {"theirs": 1}, {"mine": 1}]
+
+
 def test_a_head_that_moved_elsewhere_is_no_conflict(api: Api) -> None:
     edit(api, {"op": "set", "slug": "a", "columns": '{"x":1}'}, {"op": "set", "slug": "c", "position": 0}, {"op": "remove", "slug": "d"})
     api.upload("s", row("b", args={"n": 9}), row("c", args={"n": 9}), row("e"))
@@ -134,7 +142,9 @@ def test_tasks_that_both_changed_are_conflicts_until_resolved(api: Api) -> None:
     edit(api, {"op": "add", "slug": "n", "text": text(args={"mine": 1})})
     api.upload("s", *(row(slug, args={"theirs": 1}) for slug in "abcn"))
     api.send("/api/tasksets/s/upload?mode=remove", {"tasks": [{"slug": "d"}]})
-    shown = api.get("/api/tasksets/s/draft").json()["conflicts"]
+    found = api.get("/api/tasksets/s/draft").json()
+    shown = found["conflicts"]
+    assert found["conflict_count"] == 5
     refused = commit(api)
     error = refused.json()["error"]
     assert (refused.status_code, error["code"], error["details"]["conflict_count"]) == (409, "draft_conflict", 5)

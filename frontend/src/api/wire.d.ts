@@ -478,6 +478,12 @@ export interface components {
              */
             message?: string;
             /**
+             * Others
+             * @description What becomes of conflicts that `resolve` does not name.
+             * @default null
+             */
+            others?: ("mine" | "theirs") | null;
+            /**
              * Resolve
              * @default {}
              */
@@ -554,6 +560,12 @@ export interface components {
              * @description The first 1,000, oldest first.
              */
             changes: components["schemas"]["DraftChange"][];
+            /**
+             * Conflict Count
+             * @description All of them.
+             * @default 0
+             */
+            conflict_count: number;
             /**
              * Conflicts
              * @description The first 100.

@@ -24,14 +24,17 @@ interface Props {
   onSearch: (q: string) => void;
   more?: (() => void) | undefined;
   loadingMore?: boolean;
+  /** Said above the list. */
+  note?: string;
   ref?: Ref<TableHandle>;
 }
 
-export function ChangeList({ changes, slug, onOpen, q, onSearch, more, loadingMore = false, ref }: Props) {
+export function ChangeList({ changes, slug, onOpen, q, onSearch, more, loadingMore = false, note = "", ref }: Props) {
   return (
     <div className="list">
       <div className="p-2">
         <Search label="Filter changes by slug" value={q} onChange={onSearch} width="100%" />
+        {note && <p className="pt-1 text-12 text-text-2">{note}</p>}
       </div>
       <VirtualTable
         {...(ref ? { ref } : {})}

@@ -7,26 +7,26 @@ import { Failed } from "../ui/Notices";
 import { Dialog } from "../ui/Overlays";
 import { useSubmitKey } from "../ui/useSubmitKey";
 import { draftInWords } from "./changes";
-import type { Commit } from "./draft";
-import { useCommitting, useDraft } from "./draft";
+import type { Decisions } from "./draft";
+import { openConflicts, UNDECIDED, useCommitting, useDraft } from "./draft";
 
 interface Props {
   set: TasksetOut;
-  resolve?: Commit["resolve"];
+  decisions?: Decisions;
   onClose: () => void;
   onDone?: () => void;
 }
 
-export function CommitDialog({ set, resolve = {}, onClose, onDone }: Props) {
+export function CommitDialog({ set, decisions = UNDECIDED, onClose, onDone }: Props) {
   const draft = useDraft(set);
   const committing = useCommitting(set);
   const form = useSubmitKey("Commit");
   const next = (set.head?.number ?? 0) + 1;
-  const open = (draft?.conflicts ?? []).filter((one) => !resolve[one.slug]).length;
+  const open = draft ? openConflicts(draft, decisions) : 0;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
-    const given = { message: String(fields.get("message")), tag: String(fields.get("tag")).trim(), resolve };
+    const given = { message: String(fields.get("message")), tag: String(fields.get("tag")).trim(), ...decisions };
     committing.mutate(given, {
       onSuccess: () => {
         onClose();

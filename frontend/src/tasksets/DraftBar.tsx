@@ -30,7 +30,7 @@ export function DraftBar({ set }: { set: TasksetOut }) {
         </span>
       </span>
       {behind && <span className="tag">the head is v{draft.head_number} now</span>}
-      {draft.conflicts.length > 0 && <span className="tag warn">{plural(draft.conflicts.length, "conflict")}</span>}
+      {draft.conflict_count > 0 && <span className="tag warn">{plural(draft.conflict_count, "conflict")}</span>}
       <span className="grow" />
       <button type="button" className="btn ghost" onClick={() => ask("discard")}>
         Discard…

@@ -18,8 +18,8 @@ import type { TableHandle } from "../ui/VirtualTable";
 import { draftInWords, holdsEdits, kindOfChange, MARK } from "./changes";
 import { ChangeList } from "./ChangeList";
 import { CommitDialog } from "./CommitDialog";
-import type { Commit } from "./draft";
-import { useEditing } from "./draft";
+import type { Decisions } from "./draft";
+import { openConflicts, UNDECIDED, useEditing } from "./draft";
 import { DiscardDialog } from "./DraftBar";
 import { editPath } from "./paths";
 import type { View } from "./TaskDiff";
@@ -44,7 +44,7 @@ export default function DraftPage() {
 
 function Known({ set, draft }: { set: TasksetOut; draft: DraftOut | null }) {
   const [asking, ask] = useState<"commit" | "discard" | null>(null);
-  const [resolve, decide] = useDecisions(set.id);
+  const [decisions, decide] = useDecisions(set.id);
   const navigate = useNavigate();
   const there = holdsEdits(draft);
   const done = () => {
@@ -52,7 +52,7 @@ function Known({ set, draft }: { set: TasksetOut; draft: DraftOut | null }) {
     void navigate(`/tasksets/${set.id}/versions`);
   };
   useKeys("Draft", there ? [{ keys: "mod+Enter", what: "Commit the draft…", run: () => ask((now) => now ?? "commit") }] : []);
-  const open = (draft?.conflicts ?? []).filter((one) => !resolve[one.slug]).length;
+  const open = draft ? openConflicts(draft, decisions) : 0;
   return (
     <main id="main" className="page fill">
       <PageHead
@@ -85,39 +85,45 @@ function Known({ set, draft }: { set: TasksetOut; draft: DraftOut | null }) {
         }
       />
       {open > 0 && (
-        <p className="banner warn" role="status">
-          {plural(open, "task was", "tasks were")} changed by others too. Choose mine or theirs for each, then commit.
-        </p>
+        <div className="banner warn flex-wrap" role="status">
+          <span>{plural(open, "task was", "tasks were")} changed by others too. Choose mine or theirs for each, then commit.</span>
+          <span className="grow" />
+          <button type="button" className="btn" onClick={() => decide({ ...decisions, others: "theirs" })}>
+            Take theirs for all
+          </button>
+          <button type="button" className="btn" onClick={() => decide({ ...decisions, others: "mine" })}>
+            Keep mine for all
+          </button>
+        </div>
       )}
       {there ? (
-        <Changes set={set} draft={draft} resolve={resolve} decide={decide} />
+        <Changes set={set} draft={draft} decisions={decisions} decide={decide} />
       ) : (
         <Empty title="No draft" action={<Link className="btn" to={`/tasksets/${set.id}`}>Open the tasks</Link>}>
           Edits of tasks gather here until they are committed as one version.
         </Empty>
       )}
-      {asking === "commit" && <CommitDialog set={set} resolve={resolve} onClose={() => ask(null)} onDone={done} />}
+      {asking === "commit" && <CommitDialog set={set} decisions={decisions} onClose={() => ask(null)} onDone={done} />}
       {asking === "discard" && draft && <DiscardDialog set={set} about={draftInWords(draft)} onClose={() => ask(null)} onDone={() => decide(null)} />}
     </main>
   );
 }
 
-type Decisions = Commit["resolve"];
-type Decide = (change: Decisions | null) => void;
+/** Null forgets them. */
+type Decide = (next: Decisions | null) => void;
 
 function useDecisions(set: string): [Decisions, Decide] {
   const key = `proctor.decisions.${set}`;
-  const [decisions, keep] = useState<Decisions>(() => JSON.parse(localStorage.getItem(key) ?? "{}") as Decisions);
-  const decide: Decide = (change) => {
-    const next = change ? { ...decisions, ...change } : {};
-    if (change) localStorage.setItem(key, JSON.stringify(next));
+  const [decisions, keep] = useState<Decisions>(() => ({ ...UNDECIDED, ...(JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Decisions>) }));
+  const decide: Decide = (next) => {
+    if (next) localStorage.setItem(key, JSON.stringify(next));
     else localStorage.removeItem(key);
-    keep(next);
+    keep(next ?? UNDECIDED);
   };
   return [decisions, decide];
 }
 
-function Changes({ set, draft, resolve, decide }: { set: TasksetOut; draft: DraftOut; resolve: Decisions; decide: Decide }) {
+function Changes({ set, draft, decisions, decide }: { set: TasksetOut; draft: DraftOut; decisions: Decisions; decide: Decide }) {
   const [params, put] = useAddress();
   const list = useRef<TableHandle>(null);
   const q = params.get("q") ?? "";
@@ -133,7 +139,7 @@ function Changes({ set, draft, resolve, decide }: { set: TasksetOut; draft: Draf
   };
   const choose = (side: "mine" | "theirs") => {
     if (!change || !conflicts.has(change.slug)) return;
-    decide({ [change.slug]: side });
+    decide({ ...decisions, resolve: { ...decisions.resolve, [change.slug]: side } });
     go(at + 1);
   };
   useKeys("Changes", [
@@ -143,13 +149,14 @@ function Changes({ set, draft, resolve, decide }: { set: TasksetOut; draft: Draf
     { keys: "a", what: "Accept theirs, in a conflict", run: () => choose("theirs") },
     { keys: "m", what: "Keep mine, in a conflict", run: () => choose("mine") },
   ]);
-  const listed = rows.map((row) => ({ slug: row.slug, kind: kindOfChange(row), words: wordsOf(row), ...(conflicts.has(row.slug) ? { conflict: resolve[row.slug] ? ("decided" as const) : ("open" as const) } : {}) }));
+  const choiceOf = (slug: string) => decisions.resolve[slug] ?? decisions.others ?? undefined;
+  const listed = rows.map((row) => ({ slug: row.slug, kind: kindOfChange(row), words: wordsOf(row), ...(conflicts.has(row.slug) ? { conflict: choiceOf(row.slug) ? ("decided" as const) : ("open" as const) } : {}) }));
   const all = draft.changed + draft.added + draft.removed + draft.moved;
   return (
     <div className="changes">
-      <ChangeList ref={list} changes={listed} slug={change?.slug ?? null} onOpen={(task) => put({ task })} q={q} onSearch={(text) => put({ q: text, task: "" })} />
+      <ChangeList ref={list} note={all > draft.changes.length ? `The first ${count(draft.changes.length)} of ${count(all)} are listed.` : ""} changes={listed} slug={change?.slug ?? null} onOpen={(task) => put({ task })} q={q} onSearch={(text) => put({ q: text, task: "" })} />
       {change ? (
-        <One key={change.slug} set={set} draft={draft} change={change} conflict={conflicts.get(change.slug)} choice={resolve[change.slug]} choose={choose} place={`${count(at + 1)} of ${count(q ? rows.length : all)}`} />
+        <One key={change.slug} set={set} draft={draft} change={change} conflict={conflicts.get(change.slug)} choice={choiceOf(change.slug)} choose={choose} place={`${count(at + 1)} of ${count(q ? rows.length : all)}`} />
       ) : (
         <Empty title="No change matches" />
       )}

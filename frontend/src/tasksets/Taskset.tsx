@@ -64,6 +64,7 @@ function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned:
       {!isHead && set.head && version && (
         <div className="banner warn">
           <Icon name="clock" /> You look at v{version.number}. <Link to={here}>Go to the head, v{set.head.number}</Link>
+          {!set.archived_at && <Link to={`${here}/versions?restore=${version.number}`}>Restore v{version.number}…</Link>}
         </div>
       )}
       <Tabs label="Taskset" tabs={TABS.map((one) => ({ to: link(one), text: one.text, n: one.n?.(props), current: one === tab }))} />

@@ -7,10 +7,20 @@ import { toast } from "../ui/toast";
 import { uploadInWords } from "./changes";
 import { useGoingBack } from "./goingBack";
 
-export interface Commit {
+/** What becomes of conflicts: by slug, and of all that are not named. */
+export interface Decisions {
+  resolve: Record<string, "mine" | "theirs">;
+  others: "mine" | "theirs" | null;
+}
+export const UNDECIDED: Decisions = { resolve: {}, others: null };
+
+/** Conflicts that nobody decided; the draft lists the first hundred by name. */
+export const openConflicts = (draft: DraftOut, { resolve, others }: Decisions) =>
+  others ? 0 : draft.conflict_count - draft.conflicts.filter((one) => resolve[one.slug]).length;
+
+export interface Commit extends Decisions {
   message: string;
   tag: string;
-  resolve: Record<string, "mine" | "theirs">;
 }
 
 /** Counts and conflicts of the draft, without its texts; null when there is none. */
@@ -40,8 +50,8 @@ export function useCommitting(set: TasksetOut) {
   const client = useQueryClient();
   const { undo } = useGoingBack(set);
   return useMutation({
-    mutationFn: async ({ message, tag, resolve }: Commit) => {
-      const done = await api<UploadOut>(`/api/tasksets/${set.id}/draft/commit`, { method: "POST", body: { message, resolve } });
+    mutationFn: async ({ tag, ...body }: Commit) => {
+      const done = await api<UploadOut>(`/api/tasksets/${set.id}/draft/commit`, { method: "POST", body });
       if (tag && done.version) await api(`/api/tasksets/${set.id}/tags/${encodeURIComponent(tag)}`, { method: "PUT", body: { version: done.version.number } });
       return done;
     },

@@ -59,9 +59,11 @@ class DraftOut(WireOut):
     moved: int
     changes: list[DraftChange] = Field(description="The first 1,000, oldest first.")
     conflicts: list[DraftConflict] = Field(description="The first 100.")
+    conflict_count: int = Field(default=0, description="All of them.")
     saved_at: datetime
 
 
 class DraftCommit(WireIn):
     message: str = Field(default="", max_length=1000)
     resolve: dict[str, Literal["mine", "theirs"]] = {}
+    others: Literal["mine", "theirs"] | None = Field(default=None, description="What becomes of conflicts that `resolve` does not name.")
