@@ -21,11 +21,13 @@ from django.utils import timezone
 from accounts.audit import audit
 from accounts.callers import Caller
 from proctor import content
+from shares.queries import count_live
 from tasksets import bulk, comparisons, exports, queries, sweeping, versions
 from tasksets.analysis.actions import drop_analyses
 from tasksets.commits import hold_contents
 from tasksets.imports import sessions
 from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TableBlock, TaskContent, Taskset, Version
+from tasksets.sharing import KIND
 from web.errors import conflict, invalid, not_found, problem
 
 logger = logging.getLogger(__name__)
@@ -84,6 +86,7 @@ def _breaks(taskset: Taskset) -> dict[str, int]:
     """Objects of other rooms that name the set, by kind."""
     relations = [one for one in Taskset._meta.related_objects if one.related_model._meta.app_label != "tasksets"]
     counts = {str(one.related_model._meta.verbose_name_plural): one.related_model._default_manager.filter(**{one.field.name: taskset}).count() for one in relations}  # fmt: skip
+    counts["share links"] = count_live(KIND, taskset.id)
     return {kind: count for kind, count in counts.items() if count}
 
 

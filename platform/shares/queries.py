@@ -39,6 +39,12 @@ def get_share(caller: Caller, share_id: uuid.UUID) -> Share:
     return share
 
 
+def count_live(kind: str, object_id: uuid.UUID) -> int:
+    """Links that show this object, for the room that owns it and is about to take it away."""
+    live = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return Share.objects.filter(live, kind=kind, object_id=object_id, revoked_at=None).count()
+
+
 def open_share(token: str, address: str, kind: str | None = None) -> Share:
     """What a visitor's link leads to. Raises AppError 404, 429."""
     now = timezone.now()

@@ -24,7 +24,7 @@ def graded(server: Server) -> dict[str, str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_is_clean_on_every_route(page: Page, graded: dict[str, str], theme: str) -> None:
     routes = [
-        "/", "/jobs", "/tasksets", "/tasksets/slow-sums", "/tasksets/slow-sums/versions", "/environments", "/environments/gsm8k", "/models", "/settings/api-keys",
+        "/", "/jobs", "/tasksets", "/tasksets/slow-sums", "/tasksets/slow-sums/versions", "/environments", "/environments/gsm8k", "/models", "/settings/api-keys", "/settings/shares",
         "/jobs/new?taskset=slow-sums", f"/jobs/{graded['job']}", f"/jobs/{graded['job']}/runs", f"/jobs/{graded['job']}/setup", f"/trace/{graded['run']}", "/nowhere",
     ]  # fmt: skip
     page.emulate_media(color_scheme=theme)
