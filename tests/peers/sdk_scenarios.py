@@ -122,6 +122,11 @@ async def tunnel(name, env, answer):
     return told(await Taskset.from_api(name).run(Says(answer), group=2))
 
 
+async def from_api(name, answer):
+    """A taskset that is there already, by name, without a runtime."""
+    return told(await Taskset.from_api(name).run(Says(answer)))
+
+
 async def tunnel_waits(env, gate):
     """One run whose agent, once it began, waits for the file `gate`."""
     task = Task(env=env, id="count", args={}, slug="waits")
@@ -150,6 +155,6 @@ async def refused(env):
     return told(await Task(env=env, id="count", args={}).run(Says("3"), runtime=HUDRuntime(), rollout_timeout=60))
 
 
-SCENARIOS = {"tunnel": tunnel, "tunnel-waits": tunnel_waits, "capabilities": capabilities, "refused": refused, "live": live, "timeout": timeout, "hosted": hosted, "with-ids": with_ids, "pinned": pinned}
+SCENARIOS = {"tunnel": tunnel, "from-api": from_api, "tunnel-waits": tunnel_waits, "capabilities": capabilities, "refused": refused, "live": live, "timeout": timeout, "hosted": hosted, "with-ids": with_ids, "pinned": pinned}
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts something in the background makes it deaf to Ctrl-C
 print(json.dumps(asyncio.run(SCENARIOS[sys.argv[3]](*sys.argv[4:]))))

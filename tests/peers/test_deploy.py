@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.peers.conftest import LETTERS, NEW, RIGHT, base_image
+from tests.peers.conftest import LETTERS, NEW, RIGHT, Sdk, base_image
 from tests.support.server import KEY, Server, docker, until
 
 pytestmark = [pytest.mark.peer, pytest.mark.server, pytest.mark.docker]
@@ -68,7 +68,8 @@ def hud(peers: Path, server: Server, tmp_path: Path, name: str) -> Hud:
     return Hud(peers / NEW / "bin" / "hud", server, tmp_path)
 
 
-def test_a_folder_is_deployed_synced_and_evaluated(hud: Hud, server: Server, name: str) -> None:
+def test_a_folder_is_deployed_synced_evaluated_and_driven_through_the_tunnel(hud: Hud, server: Server, sdk: Sdk, name: str) -> None:
+    """Issue 4, Show 1, as one story."""
     code, told, said = hud.deploy("--build-arg", "WORD=hello", "--env", "FOO=bar")
     assert code == 0, said
     assert told["success"] and told["status"] == "SUCCEEDED" and told["details"]["version"] == "1"
@@ -87,6 +88,12 @@ def test_a_folder_is_deployed_synced_and_evaluated(hud: Hud, server: Server, nam
     assert code == 0, said
     jobs = [job for job in server.get("/api/jobs?limit=100")["items"] if name in job["name"]]
     assert [(job["counts"]["expected"], job["counts"]["graded"]) for job in jobs] == [(2, 2)], said
+
+    told = sdk.play("from-api", f"set-{name}", "3")
+    assert sorted((run["slug"], run["reward"], run["status"]) for run in told["runs"]) == [("mirror", 1.0, "completed"), ("strawberry", 1.0, "completed")]
+    shown = [server.get(f"/api/runs/{run['id']}") for run in told["runs"]]
+    assert [(run["counted"], run["reward"]) for run in shown] == [("graded", 1.0)] * 2
+    until(lambda: not server.get(f"/api/environments/{name}/sessions")["items"], 30)
 
 
 def test_the_same_folder_is_built_once_and_again_on_demand(hud: Hud, server: Server, name: str) -> None:
