@@ -15,7 +15,7 @@ test("the list is the one asked for, else the first that holds something", () =>
 });
 
 test("a pair is about the later task, and no two rows share a key", () => {
-  expect([slugOf(near), keyOf(near), rowInWords(near)]).toEqual(["b", "a b", "0.916 as a"]);
+  expect([slugOf(near), keyOf(near), rowInWords(near)]).toEqual(["b", "a b", "0.916 like a"]);
   const leak: Found = { list: "leaks", slug: "a", answer_path: "args.answer", answer: "Paris", prompt_path: "args.q", before: "", match: " Paris", after: "" };
   expect([slugOf(leak), rowInWords(leak)]).toEqual(["a", "Paris in args.q"]);
   const check: Found = { list: "checks", slug: "a", path: "args.n", rule: "must be at least 1", value: "0" };

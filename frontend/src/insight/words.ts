@@ -25,7 +25,7 @@ export const keyOf = (row: Found): string =>
 export function rowInWords(row: Found): string {
   if (row.list === "checks") return `${row.path} ${row.rule}`;
   if (row.list === "leaks") return `${row.match.trim()} in ${row.prompt_path}`;
-  return row.list === "exact" ? `repeats ${row.slug}` : `${share(row.jaccard)} as ${row.slug}`;
+  return row.list === "exact" ? `repeats ${row.slug}` : `${share(row.jaccard)} like ${row.slug}`;
 }
 
 /** `0.917`: three decimals, cut and not rounded up to 1. */
