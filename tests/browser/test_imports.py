@@ -18,6 +18,9 @@ ROWS = 50_000
 SLOW_MS = 40_000
 RULES = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
 
+# Colours change in a moment, and half way they are no colours of either theme.
+SETTLED = "Promise.all(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished.catch(() => 0))).then(() => 0)"
+
 
 @pytest.fixture(scope="module")
 def spreadsheet(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -45,6 +48,7 @@ def check_access(page: Page, where: str) -> None:
     found: list[str] = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
+        page.evaluate(SETTLED)
         page.evaluate(AXE.read_text())
         result = page.evaluate(RULES)
         found += [f"{where}, {theme}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in result["violations"]]
