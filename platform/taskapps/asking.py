@@ -13,6 +13,7 @@ from typing import Any
 
 from gateway.addresses import private_refusal
 from proctor.addresses import leads_inside
+from proctor.taskapp.damage import clean
 from proctor.taskapp.inference import normalise_inference_url
 from proctor.taskapp.rollouts import RolloutMode, RolloutRequest
 from proctor.wire.jobs import AgentIn
@@ -33,7 +34,7 @@ def submission_of(key: TaskAppKey, pinned: Pinned, task: VersionTask, request: R
     return Submission(
         trace_id=run_id_of(key, request), job_id=job_id, group_id=uuid.uuid5(job_id, task.slug).hex, parent_id=None, slug=task.slug, row_text=task.text,
         content_id=task.content_id, agent=agent, model=model, timeout_s=min(request.safety.max_time_s, MAX_TIME_S), of=pinned,
-        job_name=f"{pinned.taskset.title} · Task App {request.training_session_id or key.name}",
+        job_name=clean(f"{pinned.taskset.title} · Task App {request.training_session_id or key.name}"),
     )  # fmt: skip
 
 
@@ -49,12 +50,13 @@ def _agent(request: RolloutRequest) -> AgentIn:
     unknown = sorted({kind for kind in kinds if kind not in OPS})
     if unknown:
         raise AppError("unknown_op", 422, f"ops are `agent` and `env`, not {', '.join(map(repr, unknown[:5]))}", ops=unknown[:20])
-    if not isinstance(policy.get("model"), str) or not policy["model"]:
-        raise invalid([problem("policy.config.model", "must name a model")])
+    model = policy.get("model")
+    if not isinstance(model, str) or not 0 < len(model) <= 255 or not model.isprintable():
+        raise invalid([problem("policy.config.model", "must name a model, in 1-255 printable characters")])
     sampling: dict[str, Any] = {name: policy[name] for name in SAMPLING if policy.get(name) is not None}
     if request.record.logprobs:
         sampling["logprobs"] = True
-    config: dict[str, Any] = {"model": policy["model"], "max_steps": _turns(request, kinds), "completion_kwargs": sampling}
+    config: dict[str, Any] = {"model": model, "max_steps": _turns(request, kinds), "completion_kwargs": sampling}
     return AgentIn(type="openai_compatible", config=config | ({"system_prompt": policy["system_prompt"]} if isinstance(policy.get("system_prompt"), str) else {}))
 
 

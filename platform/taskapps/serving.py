@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import ValidationError
 
+from accounts import throttle
 from accounts.callers import Caller
 from proctor.rollout.patience import finish
 from proctor.taskapp.auth import given_keys
@@ -47,9 +48,12 @@ class Entered:
 
 
 def enter(request: HttpRequest, reference: str) -> Entered:
-    """Raises AppError 401 without a good key, 404 when the key is for another taskset."""
+    """Raises AppError 401 without a good key (429 after ten of one address; a good one is always let in), 404 when the key is for another taskset."""
     key = key_among(given_keys({name.lower(): value for name, value in request.headers.items()}))
     if key is None:
+        guesser = f"task-app:{request.META.get('REMOTE_ADDR')}"
+        throttle.check(guesser)
+        throttle.miss(guesser)
         raise unauthorized("The API key is missing, wrong or revoked: send a key of this taskset as X-API-Key")
     caller = caller_of_key(key)
     pinned = resolve_reference(caller, reference)
@@ -123,6 +127,7 @@ def _read(request: HttpRequest, reference: str) -> tuple[Entered, RolloutRequest
     entered = enter(request, reference)
     try:
         value = json.loads(read_body(request, "telemetry_bytes"), parse_constant=_refuse)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
         return entered, RolloutRequest.model_validate(value)
     except ValidationError as error:
         raise invalid([problem(path_text(item["loc"]), item["msg"]) for item in error.errors(include_url=False, include_input=False)]) from None

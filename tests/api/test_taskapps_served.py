@@ -15,6 +15,7 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
+from accounts import throttle
 from accounts.callers import Caller
 from proctor.rollout.plan import Failure, Outcome
 from proctor.taskapp.reading import read_rollout
@@ -39,6 +40,11 @@ AGENT = {"source": "agent", "content": "3", "tool_calls": [], "done": True, "mod
 CALL = {"id": "c1", "name": "add", "arguments": {"by": 1}}
 USED = {"source": "agent", "content": "", "tool_calls": [CALL], "done": False, "model": "m-1"}
 TOOL = {"source": "tool", "call": CALL, "result": {"content": [{"type": "text", "text": "count=1"}], "isError": False}}
+
+
+@pytest.fixture(autouse=True)
+def nobody_guessed() -> None:
+    throttle._misses.clear()
 
 
 @pytest.fixture
@@ -93,6 +99,11 @@ def test_without_a_good_key_every_endpoint_but_the_root_is_401(served: str, key:
         assert (reply.status_code, reply.headers["WWW-Authenticate"]) == (401, "Bearer")
     assert Client().post("/task-apps/letters/rollout", request(), content_type="application/json").status_code == 401
     assert get("letters", None).json() == {"status": "ok", "service": "letters"}
+
+
+def test_guessing_is_slowed_down_and_a_good_key_is_always_let_in(served: str) -> None:
+    assert [get("letters/health", "wrong").status_code for _ in range(11)] == [401] * 10 + [429]
+    assert get("letters/health", served).status_code == 200
 
 
 def test_the_root_tells_nothing_of_what_there_is(served: str) -> None:
@@ -336,7 +347,7 @@ def test_a_full_house_is_429_and_starts_nothing(served: str, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("changes", "status", "code"),
     [
-        ({"mode": None}, 422, "invalid"), ({"ops": ["teleport"]}, 422, "unknown_op"), ({"ops": ["agent", {"type": "env"}]}, 422, "invalid"),
+        ({"mode": None}, 422, "invalid"), ({"policy": {"config": {"model": "a\0b", "inference_url": "http://127.0.0.1:9"}}}, 422, "invalid"), ({"ops": ["teleport"]}, 422, "unknown_op"), ({"ops": ["agent", {"type": "env"}]}, 422, "invalid"),
         ({"safety": {"max_ops": -1}}, 422, "invalid"), ({"safety": {"max_time_s": 0}}, 422, "invalid"), ({"on_done": "explode"}, 422, "invalid"),
         ({"policy": {"config": {}}, "mode": "eval"}, 422, "invalid"), ({"policy": {"config": {"model": "m"}}}, 400, "missing_inference_url"),
         ({"policy": {"config": {"model": "m", "inference_url": "javascript:alert(1)"}}}, 422, "invalid"),
@@ -355,7 +366,7 @@ def test_c1_a_rollout_without_a_mode_is_422_and_names_it(served: str) -> None:
     assert reply.status_code == 422 and reply.json()["error"]["details"]["problems"][0]["path"] == "mode"
 
 
-@pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b'{"safety":{"max_time_s":NaN}}', 422), (b"[" * 100_000, 400), (b"\xff", 400)])
+@pytest.mark.parametrize(("body", "status"), [(b"{", 400), (b'{"safety":{"max_time_s":NaN}}', 422), (b"[" * 100_000, 400), (b"\xff", 400), (b'{"run_id":"\\ud800"}', 400)])
 def test_bodies_that_are_no_json_are_refused(served: str, body: bytes, status: int) -> None:
     assert Client(headers={"X-API-Key": served}).post("/task-apps/letters/rollout", body, content_type="application/json").status_code == status
 

@@ -145,6 +145,16 @@ async def test_c1_a_mismatch_of_metrics_is_flagged_with_both_numbers(peer: FakeT
     assert (grade["score"], grade["info"]["mean_return"], grade["info"]["recomputed_mean_return"]) == (1.0, 0.5, 1.0)
 
 
+async def test_texts_and_numbers_that_no_database_takes_do_not_break_a_rollout(peer: FakeTaskApp) -> None:
+    text = json.dumps({**recorded("10-"), "run_id": "x"}).replace('"count": 1', '"count\\ud800": "a\\u0000"').replace('"arguments": "{', '"arguments": "{\\"big\\": 123456789012345678901234567890, \\"half\\": \\"\\\\ud800\\", ')
+    peer.replies["POST /rollout"] = Says(text.encode())
+    report = Collected()
+    outcome = await run_rollout(plan(peer), report)
+    assert (outcome.status, outcome.failure) == ("completed", None)
+    assert report.payloads("agent")[0]["tool_calls"][0]["arguments"]["big"] == 123456789012345678901234567890
+    assert "\ud800" not in "".join(report.texts)
+
+
 async def test_damage_is_marked_in_the_grade_and_in_the_trace(peer: FakeTaskApp) -> None:
     body = json.dumps({**recorded("11-"), "run_id": "x"}).replace('"num_steps": 4', '"num_steps": NaN').replace('"num_episodes": 1', '"num_episodes": "<circular type=dict>"')
     peer.replies["POST /rollout"] = Says(body.encode())

@@ -195,6 +195,13 @@ def test_nan_becomes_null_and_is_marked_with_its_place() -> None:
         read_json('{"a":' * 70 + "1" + "}" * 70)
 
 
+def test_half_surrogates_and_nuls_are_mended_and_marked() -> None:
+    value, marks = read_json('{"a\\ud800": "x\\u0000y\\udc00", "fine": "\\ud83d\\ude00"}')
+    assert value == {"a\ufffd": "x\ufffdy\ufffd", "fine": "\U0001f600"}
+    assert [(mark.path, mark.kind) for mark in marks] == [("a\ufffd", "not_text")]
+    assert read_error(500, b'{"error":{"code":"c","message":"a\\u0000\\ud800"}}').message == "a\ufffd\ufffd"
+
+
 # — tasks
 
 

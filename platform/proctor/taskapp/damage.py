@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 MAX_DEPTH = 64
 _LOST = re.compile(r"<(?:circular|ndarray|bytes|max_depth)\b[^<>]{0,200}>")
+_BROKEN = re.compile("[\0\ud800-\udfff]")
 _DATETIME = re.compile(r"datetime\.datetime\((\d{1,4}(?:, \d{1,6}){2,6})(?:, tzinfo=(datetime\.timezone\.utc|None))?\)")
 
 
@@ -25,10 +26,10 @@ class NotJson(ValueError):
 @dataclass(frozen=True)
 class Mark:
     """One place. `lost`: the peer wrote a placeholder (now null). `datetime`: a Python repr (now ISO 8601). `not_finite`: NaN or an
-    infinity (now null)."""
+    infinity (now null). `not_text`: half a surrogate pair or a NUL, which no database takes (now U+FFFD)."""
 
     path: str
-    kind: Literal["lost", "datetime", "not_finite"]
+    kind: Literal["lost", "datetime", "not_finite", "not_text"]
     text: str
 
 
@@ -57,7 +58,7 @@ def _mend(value: Any, path: str, mark: Callable[[Mark], None], depth: int) -> An
     if depth > MAX_DEPTH:
         raise NotJson(f"nested deeper than {MAX_DEPTH} levels at {path}")
     if isinstance(value, dict):
-        return {key: _mend(inner, f"{path}.{key}" if path else key, mark, depth + 1) for key, inner in value.items()}
+        return {clean(key): _mend(inner, f"{path}.{clean(key)}" if path else clean(key), mark, depth + 1) for key, inner in value.items()}
     if isinstance(value, list):
         return [_mend(inner, f"{path}[{index}]", mark, depth + 1) for index, inner in enumerate(value)]
     if isinstance(value, str):
@@ -75,7 +76,15 @@ def _text(value: str, path: str, mark: Callable[[Mark], None]) -> str | None:
     if value.startswith("datetime.") and (time := parse_datetime(value)) is not None:
         mark(Mark(path, "datetime", value))
         return time
-    return value
+    text = clean(value)
+    if text != value:
+        mark(Mark(path, "not_text", text))
+    return text
+
+
+def clean(text: str) -> str:
+    """The text with U+FFFD for each NUL and each half of a surrogate pair."""
+    return _BROKEN.sub("\ufffd", text)
 
 
 def parse_datetime(text: str) -> str | None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from proctor.taskapp.damage import clean
+
 SHOWN = 500
 AUTH_CODES = frozenset({"unauthorised", "unauthorized"})
 
@@ -44,7 +46,7 @@ class PeerError:
 def read_error(status: int, body: bytes) -> PeerError:
     """What a reply that is no success says; at most 500 characters of it."""
     code, message = _said(body)
-    return PeerError(status, code, message[:SHOWN] or "(no message)", status in (401, 403) or (status == 400 and code in AUTH_CODES))
+    return PeerError(status, code and clean(code), clean(message[:SHOWN]) or "(no message)", status in (401, 403) or (status == 400 and code in AUTH_CODES))
 
 
 def _said(body: bytes) -> tuple[str | None, str]:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.taskapp.damage import items
+from proctor.taskapp.damage import items, mend
 from proctor.taskapp.traces import event_kind
 
 
@@ -120,7 +120,7 @@ def _arguments(value: Any) -> dict[str, Any] | str:
     if not isinstance(value, str):
         return {} if value is None else json.dumps(value)
     try:
-        parsed = json.loads(value or "{}")
+        parsed = mend(json.loads(value or "{}"))[0]
     except (ValueError, RecursionError):
         return value
     return parsed if isinstance(parsed, dict) else value

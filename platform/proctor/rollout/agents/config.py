@@ -109,11 +109,16 @@ def _task_app(config: Mapping[str, Any]) -> list[str]:
     unknown = [f"config.{key} is unknown" for key in config if key not in _TASK_APP and not _is_forbidden(key)]
     rules: list[tuple[bool, str]] = [
         (not isinstance(config.get("policy", {}), Mapping), "config.policy must be an object"),
+        (not _is_model(config.get("model")), "config.model must be 1-255 printable characters"),
         (config.get("score", "mean_return") not in SCORES, f"config.score must be one of: {', '.join(SCORES)}"),
         ("ops" in config and "turns" in config, "config.ops and config.turns exclude each other"),
         (not _is_steps(config.get("turns", 10)), f"config.turns must be a whole number from 1 to {MAX_STEPS}"),
     ]
     return [*unknown, *(message for wrong, message in rules if wrong), *_rollout_problems(config)]
+
+
+def _is_model(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and 0 < len(value) <= 255 and value.isprintable())
 
 
 def _rollout_problems(config: Mapping[str, Any]) -> list[str]:
