@@ -63,7 +63,7 @@ export function GridTable<Row>(props: Props<Row>) {
   const [at, setAt] = useState({ top: 0, left: 0 });
   useLayoutEffect(() => {
     const element = box.current as HTMLDivElement;
-    const measure = () => setSize({ height: element.clientHeight, width: element.clientWidth });
+    const measure = () => setSize({ height: Math.min(element.clientHeight, window.innerHeight), width: element.clientWidth });
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     measure();

@@ -39,7 +39,7 @@ export function SetColumnDialog({ count, names, busy, error, onSet, onClose }: P
       >
         <label className="grid gap-1 font-medium">
           Column
-          <input className="box" required maxLength={200} list={list} value={name} onChange={(event) => setName(event.target.value)} />
+          <input className="box" autoFocus required maxLength={200} list={list} value={name} onChange={(event) => setName(event.target.value)} />
           <datalist id={list}>
             {names.slice(0, 500).map((one) => (
               <option key={one} value={one} />
