@@ -60,6 +60,7 @@ class WorkerProcess:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._last_turn = time.monotonic()
         self._duties: list[asyncio.Task[Any]] = []
+        self._keeper: asyncio.Task[None] | None = None
         self._end = threading.Event()
         self._slot_free = threading.Event()
 
@@ -77,6 +78,8 @@ class WorkerProcess:
         self._end.set()
         self._slot_free.set()
         self._stop_all()
+        if self.loop is not None and self._keeper is not None:
+            self.loop.call_soon_threadsafe(self._keeper.cancel)
 
     def close(self) -> None:
         """The end, when the actors are done or out of time: nothing stays in this worker's name."""
@@ -91,8 +94,12 @@ class WorkerProcess:
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
         self.ready.set()
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), self._sessions(), *(self._build_environments() for _ in range(BUILDS)), self._check_imports(), self._analyse_tasksets(), self._sweep_storage(), self._compact_runs())]
-        self._duties = [asyncio.create_task(duty) for duty in (self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(), self._check_imports(), self._analyse_tasksets())]
+        self._keeper = asyncio.create_task(self._sessions())
+        duties = (
+            self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(),
+            self._check_imports(), self._analyse_tasksets(), self._sweep_storage(), self._compact_runs(),
+        )  # fmt: skip
+        self._duties = [self._keeper, *(asyncio.create_task(duty) for duty in duties)]
 
     async def _find_engine(self) -> None:
         if settings.PROCTOR_SANDBOX == "subprocess":

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from environments.models import RuntimeSession
@@ -30,12 +30,19 @@ class Claimed:
     expires_at: float
 
 
+def somebody_waits() -> bool:
+    return _waiting().exists()
+
+
+def _waiting() -> QuerySet[RuntimeSession]:
+    return RuntimeSession.objects.filter(state="waiting", ended_at=None, close_requested_at=None)
+
+
 def claim(worker_id: str, room: int) -> list[Claimed]:
     """The oldest that wait, at most `room`."""
-    waiting = RuntimeSession.objects.filter(state="waiting", ended_at=None, close_requested_at=None)
-    found = list(waiting.select_related("version__environment").order_by("created_at")[:room]) if room > 0 else []
+    found = list(_waiting().select_related("version__environment").order_by("created_at")[:room]) if room > 0 else []
     held = {"state": "starting", "claimed_by": worker_id, "claimed_until": _until()}
-    mine = [session for session in found if waiting.filter(id=session.id).update(**held)]
+    mine = [session for session in found if _waiting().filter(id=session.id).update(**held)]
     return [Claimed(session.id, docker_spec(session.version, session.version.image, Resources()), session.expires_at.timestamp()) for session in mine]
 
 
@@ -97,7 +104,7 @@ def end_abandoned() -> None:
 def free_sessions() -> int:
     """For a worker that knows itself to be the only one: whoever held any is gone."""
     held = RuntimeSession.objects.filter(ended_at=None, claimed_until__isnull=False)
-    return held.update(claimed_until=F("created_at"), state="failed", error="Its worker was lost", ended_at=timezone.now())
+    return held.update(claimed_until=None, state="failed", error="Its worker was lost", ended_at=timezone.now())
 
 
 def live_sessions() -> set[uuid.UUID]:

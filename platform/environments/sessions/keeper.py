@@ -19,10 +19,10 @@ from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.patience import finish
 from proctor.rollout.plan import Sandbox, SandboxEngine, StartedSandbox
 from proctor.rollout.sandbox import INSTANCE_LABEL
-from web.threads import in_writer
+from web.threads import in_reader, in_writer
 
 logger = logging.getLogger(__name__)
-LOOK_EVERY_S, RENEW_EVERY_S, WATCH_EVERY_S = 0.25, 1.0, 2.0
+LOOK_EVERY_S, RENEW_EVERY_S, SWEEP_EVERY_S, WATCH_EVERY_S = 0.25, 1.0, 5.0, 2.0
 STARTUP_S, CONNECT_EVERY_S, MARGIN_S = 240.0, 0.1, 300
 SESSION_LABEL = "proctor.session"
 STOPPED = "The worker stopped"
@@ -48,14 +48,21 @@ class Keeper:
                 await finish(self._end_all())
 
     async def _follow(self) -> None:
-        renewed = 0.0
+        """While nobody has a session, this is one small read each time."""
+        renewed = swept = 0.0
         while True:
             try:
-                for claimed in await in_writer(claims.claim, self._worker_id, self._room - len(self._tasks)):
-                    self._begin(claimed)
-                if time.monotonic() - renewed > RENEW_EVERY_S:
-                    renewed = time.monotonic()
+                room = self._room - len(self._tasks)
+                if room > 0 and await in_reader(claims.somebody_waits):
+                    for claimed in await in_writer(claims.claim, self._worker_id, room):
+                        self._begin(claimed)
+                now = time.monotonic()
+                if now - renewed > RENEW_EVERY_S and (self._tasks or self._why):
+                    renewed = now
                     await self._renew()
+                if now - swept > SWEEP_EVERY_S:
+                    swept = now
+                    await in_writer(claims.end_abandoned)
             except Exception:
                 logger.exception("sessions not looked after, trying again")
                 await asyncio.sleep(1)
@@ -68,13 +75,12 @@ class Keeper:
     async def _renew(self) -> None:
         """Those that must end are stopped, and those that somebody else ended."""
         must_end = await in_writer(claims.renew, self._worker_id)
-        held = await in_writer(claims.held_by, self._worker_id)
-        await in_writer(claims.end_abandoned)
+        held = await in_reader(claims.held_by, self._worker_id)
         for session_id in list(self._tasks):
             if session_id in must_end or session_id not in held:
                 self._stop(session_id, must_end.get(session_id, ""))
         for session_id in held - self._tasks.keys():  # stopped before its task had begun
-            await in_writer(claims.end, self._worker_id, session_id, failed=False, error=must_end.get(session_id, STOPPED))
+            await in_writer(claims.end, self._worker_id, session_id, failed=False, error=self._why.pop(session_id, STOPPED))
 
     def _stop(self, session_id: uuid.UUID, why: str) -> None:
         """Once: a second cancellation would cut the clean-up short."""
