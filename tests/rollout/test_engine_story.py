@@ -283,3 +283,17 @@ async def test_a_verifier_that_fails_leaves_no_grade_of_the_actor_standing():
 
     outcome, _, _ = await run(FakeScript(grade=grade), verifier_text=VERIFIER, **REPLAY)
     assert (outcome.failure.failure_class, outcome.evaluation_text) == ("grading", None)
+
+
+async def test_a_start_that_uses_up_the_agents_time_is_no_zero():
+    class Late(Collected):
+        """Its report takes what the agent would have had."""
+
+        async def phase(self, phase, **facts):
+            await super().phase(phase, **facts)
+            if phase == "setup":
+                await asyncio.sleep(0.6)
+
+    outcome = await run_rollout(make_plan(deadlines=Deadlines(rollout_s=1.0)), Late())
+    assert (outcome.status, outcome.failure.failure_class, outcome.failure.blame) == ("error", "timeout", "environment")
+    assert outcome.evaluation_text is None and "left the agent nothing" in outcome.failure.message

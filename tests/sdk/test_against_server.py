@@ -123,6 +123,12 @@ def test_variables_of_an_environment_are_set_and_never_shown(cli: Cli, signed_in
     assert "gsm8k" in cli("env", "list").out
 
 
+def test_a_build_that_is_over_is_not_cancelled(cli: Cli, signed_in: Access) -> None:
+    said = cli("env", "cancel", "gsm8k")
+    assert said.code == 1 and said.err.startswith("error: ") and "Traceback" not in said.err
+    assert "ready" in cli("env", "logs", "gsm8k").err
+
+
 def test_reports_of_another_team_are_not_there(signed_in: Access) -> None:
     with Client() as client, pytest.raises(NotFound):
         client.send(calls.get_run(str(uuid.uuid4())))

@@ -54,7 +54,7 @@ def test_run_concurrency_and_timeout(server: Server, signed_in: Access) -> None:
     with fake_model(lambda body: Reply("", silent=True)) as model:
         server.post("/api/models", {"pattern": "stuck", "base_url": model.base_url, "api_key": "unused"})
         sums(1).upload("stuck")
-        job = Taskset.from_api("stuck").run_sync(proctor.openai_compatible("stuck"), runtime=HostedRuntime(poll_s=0.2), rollout_timeout=4.0)
+        job = Taskset.from_api("stuck").run_sync(proctor.openai_compatible("stuck"), runtime=HostedRuntime(poll_s=0.2), rollout_timeout=16.0)
     assert (job.state, [run.counted for run in job.runs]) == ("completed_with_errors", ["failed"])
     assert job.runs[0].failure_class in ("model_timeout", "timeout")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proctor.client import Client
     from proctor.wire.environments import EnvironmentVersionOut
 
-app = typer.Typer(help="Environments: list, deploy, logs, secrets.", no_args_is_help=True)
+app = typer.Typer(help="Environments: list, deploy, logs, cancel, secrets.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The environment's name.")]
 OVER = ("ready", "failed", "stored")
 POLL_S = 0.5
@@ -135,6 +135,24 @@ def logs(
     elif not follow:
         say(log.decode(errors="replace").rstrip("\n"))
         note(f"{name} version {shown.number}: {shown.status}" + (f", {shown.error}" if shown.error else ""))
+
+
+@app.command()
+def cancel(
+    name: Name,
+    version: Annotated[int | None, typer.Option(help="Its number; the newest unless given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Stop a build that goes on (Ctrl-C of `deploy` only stops watching it)."""
+    from proctor.client import Client, calls
+
+    with Client() as client:
+        found = client.send(calls.get_environment(name))
+        stopped = client.send(calls.cancel_version(name, version or (found.latest.number if found.latest else 0)))
+    if as_json:
+        answer(stopped)
+    else:
+        note(f"{name} version {stopped.number}: {'cancelling' if stopped.cancelling else stopped.status}")
 
 
 @app.command()

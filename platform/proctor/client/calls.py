@@ -141,6 +141,11 @@ def get_build_log(ref: str, number: int) -> Call[bytes]:
     return Call("GET", f"/api/environments/{_part(ref)}/versions/{number}/log", lambda reply: reply.body)
 
 
+def cancel_version(ref: str, number: int) -> Call[EnvironmentVersionOut]:
+    """Stops the build; 409 when it has ended."""
+    return _post(f"/api/environments/{_part(ref)}/versions/{number}/cancel", EnvironmentVersionOut)
+
+
 def list_variables(ref: str) -> Call[Page[VariableOut]]:
     """Names; values are never shown."""
     return _get(f"/api/environments/{_part(ref)}/variables", Page[VariableOut])

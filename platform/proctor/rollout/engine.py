@@ -208,6 +208,10 @@ class _Rollout:
         """The agent, until it is done, out of time, or without its environment."""
         assert self.agent_run is not None
         within_s = self._agent_seconds()
+        if within_s <= 0:
+            work.close()
+            message = f"Start-up and set-up left the agent nothing of the rollout's {self.plan.deadlines.rollout_s:g} s."
+            raise RolloutFailed("timeout", message, blame="environment")
         working = asyncio.ensure_future(work)
         try:
             done, _ = await asyncio.wait({working, session.lost}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)

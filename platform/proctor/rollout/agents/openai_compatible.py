@@ -55,6 +55,7 @@ class OpenAICompatibleAgent:
         if route is None:
             raise RolloutFailed("agent", "openai_compatible has no model: name one in config.model.")
         self._messages = self._opening(run)
+        run.unanswered = True  # until its first word: opening the tools takes time too
         async with (
             ChatClient(route, run.plan.run_id, run.plan.deadlines.model_call_s) as chat,
             Toolbox(run.session, run.plan.run_id, self._config.get("tool_timeout_seconds")) as tools,
