@@ -7,8 +7,9 @@ import { Failed } from "../ui/Notices";
 import { Dialog } from "../ui/Overlays";
 import { useSubmitKey } from "../ui/useSubmitKey";
 import { draftInWords } from "./changes";
-import type { Decisions } from "./draft";
-import { openConflicts, UNDECIDED, useCommitting, useDraft } from "./draft";
+import type { Decisions } from "./decisions";
+import { openConflicts, UNDECIDED } from "./decisions";
+import { useCommitting, useDraft } from "./draft";
 
 interface Props {
   set: TasksetOut;

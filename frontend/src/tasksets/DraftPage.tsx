@@ -12,14 +12,14 @@ import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { PageHead } from "../ui/Page";
 import { Segments } from "../ui/Segments";
 import { Time } from "../ui/Time";
-import { toast } from "../ui/toast";
 import { useAddress } from "../ui/useAddress";
 import type { TableHandle } from "../ui/VirtualTable";
 import { draftInWords, holdsEdits, kindOfChange, MARK } from "./changes";
 import { ChangeList } from "./ChangeList";
 import { CommitDialog } from "./CommitDialog";
-import type { Decisions } from "./draft";
-import { openConflicts, UNDECIDED, useEditing } from "./draft";
+import type { Decisions } from "./decisions";
+import { openConflicts, UNDECIDED } from "./decisions";
+import { useTaskEdit } from "./draft";
 import { DiscardDialog } from "./DraftBar";
 import { editPath } from "./paths";
 import type { View } from "./TaskDiff";
@@ -179,8 +179,8 @@ interface OneProps {
 function One({ set, draft, change, conflict, choice, choose, place }: OneProps) {
   const [params, put] = useAddress();
   const view = viewOf(params);
-  const editing = useEditing(set);
-  const forget = () => editing.mutate([{ op: "reset", slug: change.slug }], { onSuccess: () => toast(`${change.slug} is out of the draft`, { text: "Undo", run: () => editing.mutate([again(change)]) }) });
+  const editing = useTaskEdit(set);
+  const forget = () => editing.mutate({ change: { op: "reset", slug: change.slug }, said: `${change.slug} is out of the draft` });
   return (
     <section className="one" aria-label={change.slug}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1 px-4 py-2">
@@ -202,9 +202,6 @@ function One({ set, draft, change, conflict, choice, choose, place }: OneProps) 
     </section>
   );
 }
-
-/** The edit that puts a forgotten change back. */
-const again = ({ slug, op, text, position }: DraftChange) => ({ op, slug, text, position });
 
 /** My change against the version that the draft started from. */
 function Against({ set, draft, change, view }: { set: TasksetOut; draft: DraftOut; change: DraftChange; view: View }) {

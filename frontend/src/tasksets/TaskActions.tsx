@@ -8,17 +8,15 @@ import { Icon } from "../ui/Icon";
 import { useKeys } from "../ui/keys";
 import { Failed } from "../ui/Notices";
 import { Dialog, Menu, MoreButton } from "../ui/Overlays";
-import { toast } from "../ui/toast";
-import { useEditing } from "./draft";
+import { useTaskEdit } from "./draft";
 import { editPath } from "./paths";
 
 export function TaskActions({ set, task }: { set: TasksetOut; task: TaskOut }) {
   const [moving, move] = useState(false);
   const navigate = useNavigate();
-  const editing = useEditing(set);
+  const editing = useTaskEdit(set);
   const archived = set.archived_at !== null;
-  const edit = (change: DraftEdit, said: string) =>
-    editing.mutate([change], { onSuccess: () => toast(said, { text: "Undo", run: () => editing.mutate([{ op: "reset", slug: task.slug }]) }) });
+  const edit = (change: DraftEdit, said: string) => editing.mutate({ change, said });
   const remove = () => edit({ op: "remove", slug: task.slug }, `${task.slug} is removed in the draft`);
   useKeys("This task", archived ? [] : [
     { keys: "e", what: "Edit", run: () => void navigate(editPath(set, task.slug)) },

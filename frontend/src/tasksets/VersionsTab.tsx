@@ -8,6 +8,7 @@ import type { TagOut, TasksetOut, VersionOut } from "../api/types";
 import { copyText, Digest } from "../ui/Copy";
 import { count, plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
+import { useKeys } from "../ui/keys";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { Menu, MoreButton } from "../ui/Overlays";
 import { useRowKeys } from "../ui/rowKeys";
@@ -58,9 +59,10 @@ export default function VersionsTab({ set }: TabProps) {
     { keys: "t", what: "Tag…", run: doing.tag },
     { keys: "r", what: "Restore…", run: doing.restore },
   ]);
+  const last = set.head?.parent_number === null || set.archived_at ? null : set.head;
+  useKeys("Versions", last ? [{ keys: "z", what: `Undo v${last.number}`, run: () => undoing.mutate(last.number) }] : []);
   if (versions.error) return <Failed what="Could not load the versions" error={versions.error} retry={versions.retry} />;
   if (versions.loading) return <Skeleton />;
-  const last = set.head?.parent_number === null || set.archived_at ? null : set.head;
   return (
     <>
       <div className="flex flex-wrap items-center gap-3 border-b border-line px-6 py-2 max-md:px-4">
@@ -70,7 +72,7 @@ export default function VersionsTab({ set }: TabProps) {
           {chosen.length === 2 ? `Compare v${Math.min(...chosen)} with v${Math.max(...chosen)}` : "Compare two"}
         </button>
         {last && (
-          <button type="button" className="btn" disabled={undoing.isPending} onClick={() => undoing.mutate(last.number)}>
+          <button type="button" className="btn" title="z" disabled={undoing.isPending} onClick={() => undoing.mutate(last.number)}>
             <Icon name="again" /> Undo v{last.number}
           </button>
         )}

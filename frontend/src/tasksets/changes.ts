@@ -1,5 +1,5 @@
 /** Words and marks of what differs, for the list of changes, drafts and dialogs. */
-import type { DiffKind, DiffPage, DiffRow, DraftChange, DraftOut, UploadOut } from "../api/types";
+import type { DiffKind, DiffPage, DiffRow, DraftChange, DraftEdit, DraftOut, UploadOut } from "../api/types";
 import { count, plural } from "../ui/formats";
 
 export const MARK: Record<DiffKind, { sign: string; word: string; className: string }> = {
@@ -45,3 +45,6 @@ export function uploadInWords(done: UploadOut): string {
   ].filter(Boolean);
   return parts.length && done.version ? `v${done.version.number}: ${parts.join(", ")}` : "Nothing changed, no new version";
 }
+
+/** The edit that makes a change again, as after it was forgotten. */
+export const again = ({ slug, op, text, position }: DraftChange): DraftEdit => ({ op, slug, text, position });

@@ -4,19 +4,9 @@ import { api } from "../api/client";
 import { draftQuery } from "../api/queries";
 import type { DraftEdit, DraftOut, TasksetOut, UploadOut } from "../api/types";
 import { toast } from "../ui/toast";
-import { uploadInWords } from "./changes";
+import { again, uploadInWords } from "./changes";
+import type { Decisions } from "./decisions";
 import { useGoingBack } from "./goingBack";
-
-/** What becomes of conflicts: by slug, and of all that are not named. */
-export interface Decisions {
-  resolve: Record<string, "mine" | "theirs">;
-  others: "mine" | "theirs" | null;
-}
-export const UNDECIDED: Decisions = { resolve: {}, others: null };
-
-/** Conflicts that nobody decided; the draft lists the first hundred by name. */
-export const openConflicts = (draft: DraftOut, { resolve, others }: Decisions) =>
-  others ? 0 : draft.conflict_count - draft.conflicts.filter((one) => resolve[one.slug]).length;
 
 export interface Commit extends Decisions {
   message: string;
@@ -31,6 +21,19 @@ export function useEditing(set: Pick<TasksetOut, "id">) {
   return useMutation({
     mutationFn: (changes: DraftEdit[]) => api<DraftOut>(`/api/tasksets/${set.id}/draft`, { method: "PUT", body: { changes } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ["tasksets", "draft", set.id] }),
+  });
+}
+
+/** One edit of one task, told in a toast whose undo leaves the draft as it was for that task, earlier edits included. */
+export function useTaskEdit(set: Pick<TasksetOut, "id">) {
+  const client = useQueryClient();
+  const editing = useEditing(set);
+  return useMutation({
+    mutationFn: async ({ change, said }: { change: DraftEdit; said: string }) => {
+      const draft = await client.fetchQuery({ ...draftQuery(set.id, { slug: change.slug }), staleTime: 0 });
+      await editing.mutateAsync([change]);
+      toast(said, { text: "Undo", run: () => editing.mutate([{ op: "reset", slug: change.slug }, ...(draft?.changes ?? []).map(again)]) });
+    },
   });
 }
 
