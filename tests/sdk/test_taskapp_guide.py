@@ -12,7 +12,7 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "task-apps.md"
 
 
 async def test_the_app_of_the_guide_serves_a_rollout(monkeypatch: Any) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.S)
+    (program,) = [text for text in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.S) if "create_task_app(" in text]
     names: dict[str, Any] = {}
     exec(program, names)
     monkeypatch.setenv("ENVIRONMENT_API_KEY", "key-of-the-guide")

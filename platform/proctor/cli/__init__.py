@@ -64,7 +64,7 @@ def serve(
 def main() -> None:
     """The entry point: errors are a sentence on stderr, never a traceback."""
     try:
-        app()
+        app(prog_name="proctor")
     except ProctorError as error:
         note(f"error: {error}")
         sys.exit(FAILED)
