@@ -13,7 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.audit import audit
-from accounts.callers import Caller
+from accounts.callers import SCOPES_OF_ROLE, Caller
+from accounts.models import Membership
 from accounts.queries import hash_key
 from gateway.actions import may_lead_inside
 from taskapps.models import TaskAppKey
@@ -76,5 +77,8 @@ def key_among(given: Sequence[str]) -> TaskAppKey | None:
 
 
 def caller_of_key(key: TaskAppKey) -> Caller:
-    """May read and run, in the name of whoever made it."""
-    return Caller(key.team_id, key.user_id, f"task app key {key.name}", frozenset({"read", "run"}), "task_app")
+    """May read and run in the name of whoever made it, as far as that person still may in the team."""
+    members = Membership.objects.filter(team_id=key.team_id, user__is_active=True)
+    member = members.filter(user_id=key.user_id).first() if key.user_id else None
+    scopes = SCOPES_OF_ROLE.get(member.role, frozenset()) if member else frozenset()
+    return Caller(key.team_id, key.user_id, f"task app key {key.name}", frozenset({"read", "run"}) & scopes, "task_app")

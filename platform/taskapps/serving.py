@@ -48,7 +48,7 @@ class Entered:
 
 
 def enter(request: HttpRequest, reference: str) -> Entered:
-    """Raises AppError 401 without a good key (429 after ten of one address; a good one is always let in), 404 when the key is for another taskset."""
+    """Raises AppError 403 when the key's maker has left the team, 401 without a good key (429 after ten of one address; a good one is always let in), 404 when the key is for another taskset."""
     key = key_among(given_keys({name.lower(): value for name, value in request.headers.items()}))
     if key is None:
         guesser = f"task-app:{request.META.get('REMOTE_ADDR')}"
@@ -56,6 +56,7 @@ def enter(request: HttpRequest, reference: str) -> Entered:
         throttle.miss(guesser)
         raise unauthorized("The API key is missing, wrong or revoked: send a key of this taskset as X-API-Key")
     caller = caller_of_key(key)
+    caller.require("read")
     pinned = resolve_reference(caller, reference)
     if pinned.taskset.id != key.taskset_id:
         raise not_found("Taskset")

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts import throttle
 from accounts.callers import Caller
+from accounts.models import Membership
 from proctor.rollout.plan import Failure, Outcome
 from proctor.taskapp.reading import read_rollout
 from proctor.taskapp.tasks import TaskInfo
@@ -123,6 +124,16 @@ def test_a_key_opens_no_other_taskset_and_no_other_team(ada: Caller, cy: Caller,
     assert get("letters/info", theirs).json()["dataset"]["cardinality"] == 2
     assert get("letters/info", served).json()["dataset"]["cardinality"] == 16
     assert Api(served).get("/api/tasksets").status_code == 401  # and it is no key of the API's
+
+
+def test_a_key_is_worth_what_its_maker_may_still_do(ada_person: Person, served: str) -> None:
+    membership = Membership.objects.get(user=ada_person.user)
+    Membership.objects.filter(id=membership.id).update(role="viewer")
+    assert get("letters/health", served).status_code == 200
+    reply = Client(headers={"X-API-Key": served}).post("/task-apps/letters/rollout", request(), content_type="application/json")
+    assert (reply.status_code, Run.objects.count()) == (403, 0)
+    membership.delete()
+    assert get("letters/health", served).status_code == 403
 
 
 # — descriptions
