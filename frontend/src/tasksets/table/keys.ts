@@ -52,8 +52,8 @@ export function useTableKeys(table: Table, more: KeyBinding[]) {
     setCursor({ current: within(to), anchor: from });
     grid.current?.show(within(to));
   };
-  const step = (by: number) => (event: KeyboardEvent) => (event.shiftKey ? range(by) : go(latest.current.current === null ? 0 : latest.current.current + by));
-  const page = (by: number) => () => go((latest.current.current ?? 0) + by * (grid.current?.rowsInView() ?? 1));
+  const step = (by: number, event: KeyboardEvent) => (event.shiftKey ? range(by) : go(latest.current.current === null ? 0 : latest.current.current + by));
+  const page = (by: number) => go((latest.current.current ?? 0) + by * (grid.current?.rowsInView() ?? 1));
   const toggle = () => {
     const at = latest.current.current;
     if (at === null) return;
@@ -63,17 +63,17 @@ export function useTableKeys(table: Table, more: KeyBinding[]) {
   useKeys(
     "Tasks",
     [
-      { keys: "j", what: "Next task", run: step(1) },
-      { keys: "k", what: "Task before", run: step(-1) },
-      { keys: "ArrowDown", what: "Next task; with Shift chooses on the way", run: step(1) },
-      { keys: "ArrowUp", what: "Task before; with Shift chooses on the way", run: step(-1) },
-      { keys: "PageDown", what: "A page on", run: page(1) },
-      { keys: "PageUp", what: "A page back", run: page(-1) },
+      { keys: "j", what: "Next task", run: (event) => step(1, event) },
+      { keys: "k", what: "Task before", run: (event) => step(-1, event) },
+      { keys: "ArrowDown", what: "Next task; with Shift chooses on the way", run: (event) => step(1, event) },
+      { keys: "ArrowUp", what: "Task before; with Shift chooses on the way", run: (event) => step(-1, event) },
+      { keys: "PageDown", what: "A page on", run: () => page(1) },
+      { keys: "PageUp", what: "A page back", run: () => page(-1) },
       { keys: "Home", what: "First task", run: () => go(0) },
       { keys: "End", what: "Last task", run: () => go(count - 1) },
       { keys: "o", what: "Open in a new tab", run: () => current !== null && table.open(current) },
       { keys: "p", what: "Peek at the task beside the list", run: table.peek },
-      { keys: "x", what: "Choose the task, or not", run: toggle },
+      { keys: "x", what: "Choose the task, or not", run: () => toggle() },
       { keys: "X", what: "Choose all from the last chosen to here", run: () => current !== null && table.choose(anchor ?? current, current, false) },
       { keys: "mod+a", what: "Choose all that are loaded", run: () => table.chooseLoaded() },
       { keys: "f", what: "Filters", run: table.filters },
