@@ -85,7 +85,9 @@ def test_three_tasks_are_edited_committed_compared_restored_and_tagged_by_keyboa
     expect(page.get_by_role("region", name="row-003")).to_contain_text("args.text")
     press(page, "j", "j")
     expect(page).to_have_url(re.compile("task=row-005"))
-    press(page, "k", "v")
+    press(page, "k")
+    expect(page.get_by_role("region", name="row-004")).to_be_visible()
+    press(page, "v")
     expect(page).to_have_url(re.compile("task=row-004.*view=unified"))
     expect(page.locator("tr.added mark").first).to_be_visible()
 
