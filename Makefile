@@ -4,10 +4,10 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 PYTHON_RUN := .venv/bin/python
 
-.PHONY: help run test check fix bench page gsm8k
+.PHONY: help run test check fix bench page gsm8k hud-agents
 
 help:
-	@echo 'make run | test | check | fix | bench | page | gsm8k   (README.md, CONTRIBUTING.md)'
+	@echo 'make run | test | check | fix | bench | page | gsm8k | hud-agents   (README.md, CONTRIBUTING.md)'
 run:
 	@scripts/venv && scripts/page --if-possible && exec $(PYTHON_RUN) manage.py up
 test:
@@ -22,3 +22,5 @@ page:
 	@scripts/page
 gsm8k:
 	@scripts/venv && exec $(PYTHON_RUN) scripts/gsm8k.py
+hud-agents:
+	@scripts/hud-agents

@@ -16,11 +16,14 @@ import dramatiq
 from django.conf import settings
 from django.db import connections
 
+from proctor.rollout.agents import HUD_AGENTS
 from proctor.rollout.engine import run_rollout
+from proctor.rollout.hudhost.agent import HostedAgent
 from proctor.rollout.plan import Outcome, Phase, RolloutPlan, outcome_of
 from runs.actions import execution
 from runs.actions.spans import Fenced, Prepared, prepare, record_spans
 from runs.planning import CannotRun, plan_rollout
+from runs.queries.platform import NO_HUD
 from runs.spans import ParsedSpan, parse_spans
 from runs.worker import WorkerProcess, current
 
@@ -52,7 +55,9 @@ async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, roll
     except Exception as error:
         logger.exception("run broke run=%s attempt=%s", run_id, attempt)
         outcome = execution.broken_outcome(f"Proctor failed to run this: {type(error).__name__}")
-    await finish(worker, run_id, attempt, outcome)
+    failure = outcome.failure
+    if failure is None or not failure.again or not await worker.ledger.write(execution.give_up, run_id, attempt, failure=failure):
+        await finish(worker, run_id, attempt, outcome)
 
 
 async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> Outcome:
@@ -62,7 +67,10 @@ async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> Ou
         team_id, plan = await asyncio.to_thread(plan_in_thread, run_id, attempt, worker)
     except CannotRun as refused:
         return Outcome(status="error", failure=refused.failure)
-    return await run_rollout(plan, LedgerReport(worker, run_id, team_id, plan), engine=worker.engine)
+    if plan.agent_type in HUD_AGENTS and worker.hud is None:
+        return execution.broken_outcome(f"This worker cannot run the agent {plan.agent_type}. {NO_HUD}")
+    agent = HostedAgent(worker.hud) if plan.agent_type in HUD_AGENTS and worker.hud is not None else None
+    return await run_rollout(plan, LedgerReport(worker, run_id, team_id, plan), engine=worker.engine, agent=agent)
 
 
 def plan_in_thread(run_id: uuid.UUID, attempt: int, worker: WorkerProcess) -> tuple[uuid.UUID, RolloutPlan]:

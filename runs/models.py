@@ -62,6 +62,8 @@ class Worker(models.Model):
     slots = models.IntegerField()
     sandbox = models.CharField(max_length=12, null=True)
     sandbox_note = models.TextField(default="")
+    hud_version = models.CharField(max_length=40, null=True)
+    hud_note = models.TextField(default="")
     version = models.CharField(max_length=40)
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()

@@ -26,13 +26,14 @@ from environments.sessions.keeper import Keeper
 from environments.task_apps import watch
 from proctor import __version__
 from proctor.rollout.errors import RolloutFailed
+from proctor.rollout.hudhost.hosts import HostRefused, HudHosts
 from proctor.rollout.sandbox import DockerEngine
 from runs import samples
 from runs.actions import execution, workers
 from runs.actions.compaction import compact_some
 from runs.ledger import Ledger
 from runs.planning import Able
-from runs.queries.platform import cancels_asked
+from runs.queries.platform import NO_HUD, cancels_asked
 from runs.scheduler import Scheduler
 from runs.sweep import Sweeper
 from tasksets.analysis import worker as analyses
@@ -53,6 +54,7 @@ class WorkerProcess:
         self.able = Able(docker=False, why_no_docker="The worker is still looking for an engine.")
         self.ready = threading.Event()
         self.engine: DockerEngine | None = None
+        self.hud: HudHosts | None = None
         self.rollouts: dict[uuid.UUID, asyncio.Task[Any]] = {}
         self.cancelled: set[uuid.UUID] = set()  # asked for by a person; others that end early go back to the queue
         self._told: set[uuid.UUID] = set()
@@ -93,10 +95,12 @@ class WorkerProcess:
         sweeper = Sweeper(self)
         await sweeper.after_predecessor()
         await self.ledger.write(workers.describe, self.id, sandbox="docker" if self.able.docker else "subprocess", note=self.able.why_no_docker)
+        if settings.PROCTOR_HUD_PYTHON:
+            self.hud = HudHosts(settings.PROCTOR_HUD_PYTHON, fork=settings.PROCTOR_HUD_FORK)
         self.ready.set()
         self._keeper = asyncio.create_task(self._sessions())
         duties = (
-            self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(),
+            self._tell_of_hud(), self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(),
             self._check_imports(), self._analyse_tasksets(), self._sweep_storage(), self._compact_runs(),
         )  # fmt: skip
         self._duties = [self._keeper, *(asyncio.create_task(duty) for duty in duties)]
@@ -118,11 +122,22 @@ class WorkerProcess:
             return
         self.engine, self.able = engine, Able(True)
 
+    async def _tell_of_hud(self) -> None:
+        """Start the hud host, so that it is warm when a run needs it and a submit is refused when it cannot be."""
+        try:
+            version, note = (await self.hud.version(), "") if self.hud else (None, NO_HUD)
+        except (HostRefused, OSError) as error:
+            version, note = None, str(error)
+            logger.warning("no hud host reason=%s", note[:500])
+        await self.ledger.write(workers.describe_hud, self.id, version=version, note=note)
+
     async def _close(self) -> None:
         for duty in self._duties:
             duty.cancel()
         await asyncio.gather(*self._duties, return_exceptions=True)
         await self.ledger.write(workers.release_all, self.id)
+        if self.hud is not None:
+            await self.hud.close()
         if self.engine is not None:
             with contextlib.suppress(RolloutFailed):  # another worker's containers are on it
                 await self.engine.remove_network(settings.PROCTOR_INSTANCE)

@@ -46,3 +46,9 @@ def encryption_key(folder: Path) -> str:
 
 def instance_id(folder: Path) -> str:
     return os.environ.get("PROCTOR_INSTANCE") or keep_secret(folder, "instance-id", lambda: uuid.uuid4().hex)
+
+
+def hud_python() -> str:
+    """The Python that `make hud-agents` made, empty when it did not."""
+    python = ROOT / ".hud-agents" / "bin" / "python"
+    return str(python) if python.exists() else ""

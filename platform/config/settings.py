@@ -31,6 +31,8 @@ PROCTOR_REDIS_URL = os.environ.get("PROCTOR_REDIS_URL", "")
 PROCTOR_BROKER_URL = os.environ.get("PROCTOR_BROKER_URL", PROCTOR_REDIS_URL or "memory://")
 PROCTOR_SANDBOX = os.environ.get("PROCTOR_SANDBOX", "auto")  # auto, subprocess
 PROCTOR_SANDBOX_NETWORK = os.environ.get("PROCTOR_SANDBOX_NETWORK") or None
+PROCTOR_HUD_PYTHON = os.environ.get("PROCTOR_HUD_PYTHON", place.hud_python())
+PROCTOR_HUD_FORK = os.environ.get("PROCTOR_HUD_FORK") == "1"
 PROCTOR_TASK_APP_POLL = float(os.environ.get("PROCTOR_TASK_APP_POLL", "30"))
 
 # Limits, given back in error bodies and listed in docs/reference/settings.md.

@@ -175,9 +175,11 @@ def problems_of(agent: AgentSpec, *, local: bool) -> list[str]:
     """Everything that would stop it from running, as sentences."""
     if agent.type.startswith("own:"):
         return [] if local else ["a hosted job can't run a function of yours; name openai_compatible, replay or noop"]
-    from proctor.rollout.agents.config import validate_agent
+    from proctor.rollout.agents.config import HUD_AGENTS, validate_agent
 
     problems = validate_agent(agent.type, agent.config)
+    if local and agent.type in HUD_AGENTS:
+        problems.append(f"{agent.type} is HUD's own agent: it runs in hosted jobs only")
     if local and agent.type == "openai_compatible" and agent.route is None:
         problems.append("no model endpoint: give base_url=, set OPENAI_BASE_URL, or sign in to use the server's gateway")
     return problems

@@ -100,9 +100,10 @@ def release(run_id: uuid.UUID, attempt: int, why: str) -> bool:
     return bool(freed)
 
 
-def give_up(run_id: uuid.UUID, attempt: int, *, expired_at: datetime | None = None) -> bool:
-    """The worker of this attempt is gone: back to the queue, or failed `lost` after three lost attempts; cancelled if so asked. With
-    `expired_at`, only when the lease had run out by then. False when somebody else was faster."""
+def give_up(run_id: uuid.UUID, attempt: int, *, expired_at: datetime | None = None, failure: Failure | None = None) -> bool:
+    """The worker of this attempt is gone, or (`failure`) what it ran the agent in: back to the queue, or failed after three lost attempts,
+    as `lost` or with the failure; cancelled if so asked. With `expired_at`, only when the lease had run out by then. False when somebody
+    else was faster."""
     with transaction.atomic():
         held = _held(run_id, attempt)
         if expired_at is not None:
@@ -111,8 +112,8 @@ def give_up(run_id: uuid.UUID, attempt: int, *, expired_at: datetime | None = No
         if held.filter(cancel_requested_at__isnull=False).update(**_ended("cancelled", "cancelled")):
             freed = 1
         elif lost_before + 1 >= MAX_LOST:
-            message = f"The worker died {MAX_LOST} times while it held this run"
-            freed = held.update(**_ended("error", "failed"), failure_class="lost", blame="platform", error=message)
+            last = failure or Failure("lost", "platform", f"The worker died {MAX_LOST} times while it held this run")
+            freed = held.update(**_ended("error", "failed"), failure_class=last.failure_class, blame=last.blame, error=last.message)
         else:
             freed = _requeue(held, run_id)
         if freed:

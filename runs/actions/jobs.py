@@ -20,13 +20,14 @@ from accounts.callers import Caller
 from environments.models import EnvironmentVersion
 from environments.queries import find_names, newest_ready
 from gateway.queries import Route, find_patterns, resolve_model
-from proctor.rollout.agents import validate_agent
+from proctor.rollout.agents import HUD_AGENTS, MODEL_AGENTS, validate_agent
 from proctor.rollout.taskrow import TaskFacts, read_task
 from proctor.taskapp.secrets import take_out
 from proctor.wire.errors import Problem
 from proctor.wire.jobs import AgentIn, JobIn
 from runs.actions.reports import ensure_job, place_in_job
 from runs.models import ACTIVE, TERMINAL, Job, Run, SuppliedModel
+from runs.queries.platform import why_no_hud_agents
 from tasksets.queries import Pinned, VersionTask, iter_version_tasks, missing_slugs, resolve_reference
 from web.crypto import decrypt_map, encrypt, encrypt_map
 from web.errors import conflict, invalid, problem
@@ -110,8 +111,10 @@ def _agent(team_id: uuid.UUID, agent: AgentIn) -> tuple[Route | None, list[Probl
     model = agent.config.get("model")
     if not problems and agent.type == "task_app" and isinstance(model, str):
         return resolve_model(team_id, model), []
-    if problems or agent.type != "openai_compatible":
+    if problems or agent.type not in MODEL_AGENTS:
         return None, problems
+    if agent.type in HUD_AGENTS and (why := why_no_hud_agents()) is not None:
+        return None, [problem("agent.type", why, agent.type)]
     if not isinstance(model, str) or not model:
         return None, [problem("agent.config.model", "must name a model", model)]
     route = resolve_model(team_id, model)

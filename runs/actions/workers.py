@@ -18,12 +18,17 @@ logger = logging.getLogger(__name__)
 
 def register(worker_id: str, *, host: str, slots: int, version: str) -> None:
     now = database_now()
-    facts = {"host": host[:255], "slots": slots, "version": version, "started_at": now, "heartbeat_at": now, "sandbox": None, "sandbox_note": ""}
+    facts = {"host": host[:255], "slots": slots, "version": version, "started_at": now, "heartbeat_at": now, "sandbox": None, "sandbox_note": "", "hud_version": None, "hud_note": ""}
     Worker.objects.update_or_create(id=worker_id, defaults=facts)
 
 
 def describe(worker_id: str, *, sandbox: str, note: str) -> None:
     Worker.objects.filter(id=worker_id).update(sandbox=sandbox, sandbox_note=note)
+
+
+def describe_hud(worker_id: str, *, version: str | None, note: str = "") -> None:
+    """Whether this worker can run HUD's own agents: the package's version, or why it cannot."""
+    Worker.objects.filter(id=worker_id).update(hud_version=version, hud_note=note[:2000])
 
 
 def beat(worker_id: str) -> None:

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 
 from runs.clock import database_now
@@ -41,6 +42,20 @@ def sandbox_state() -> SandboxState:
         return SandboxState(None, "No worker is up; runs wait in the queue until one is.")
     best = next((worker for worker in workers if worker.sandbox == "docker"), workers[0])
     return SandboxState(best.sandbox, best.sandbox_note)
+
+
+NO_HUD = "HUD's own agents need its package in an environment of its own: run `make hud-agents` on the server and start it again"
+
+
+def why_no_hud_agents() -> str | None:
+    """Why HUD's own agents can run on no worker; None when one can, or may be able to soon."""
+    workers = list(find_live_workers())
+    if any(worker.hud_version for worker in workers):
+        return None
+    if not workers:
+        return None if settings.PROCTOR_HUD_PYTHON else NO_HUD
+    notes = [worker.hud_note for worker in workers]
+    return notes[0] if all(notes) else None
 
 
 def cancels_asked(worker_id: str) -> list[uuid.UUID]:

@@ -25,6 +25,11 @@ SDK_DUMP = {
             "openai_compatible",
             {"stop_on": ["length", "malformed_tool_call"], "completion_kwargs": {"temperature": 0, "extra_body": {"k": 1}}},
         ),
+        ("claude", {"model": "c", "gateway": True, "max_tokens": 100, "thinking": {"type": "adaptive"}, "stop_on": []}),
+        ("openai", {"model": "o", "reasoning": {"effort": "low"}, "prompt_cache_key": "k", "text": None}),
+        ("gemini", {"model": "g", "thinking_level": "low", "screenshot_encoding": {"format": "png"}}),
+        ("claude_cli", {"model": "c", "max_steps": -1, "allowed_tools": ["Bash"], "permission_mode": "bypassPermissions"}),
+        ("codex_cli", {"model": "x", "sandbox": "workspace-write", "reasoning_effort": None}),
         ("replay", {"column": "answer"}),
         ("replay", {"answers": {"api_key": "a task may be called so", "headers": "1"}}),
         ("noop", {}),
@@ -38,7 +43,7 @@ def test_what_the_sdk_and_our_page_send_is_accepted(agent_type, config):
 @pytest.mark.parametrize(
     ("agent_type", "config", "words"),
     [
-        ("claude", {}, "unknown agent type 'claude'"),
+        ("gpt", {}, "unknown agent type 'gpt'"),
         ("openai_compatible", {"base_url": "http://x"}, "config.base_url is not allowed"),
         ("openai_compatible", {"api_key": "k"}, "config.api_key is not allowed"),
         ("openai_compatible", {"headers": {}}, "config.headers is not allowed"),
@@ -65,6 +70,12 @@ def test_what_the_sdk_and_our_page_send_is_accepted(agent_type, config):
         ("replay", {"column": 5}, "config.column"),
         ("replay", {"answers": {"a": 5}}, "config.answers"),
         ("noop", {"max_steps": 3}, "config.max_steps is unknown"),
+        ("claude", {"model_client": {}}, "config.model_client is not allowed"),
+        ("openai", {"base_url": "http://x"}, "config.base_url is not allowed"),
+        ("gemini", {"max_tokens": 5}, "config.max_tokens is unknown"),
+        ("claude", {"auto_respond": True}, "auto_respond is not supported"),
+        ("openai", {"max_steps": 0}, "max_steps"),
+        ("codex_cli", {"env": {}}, "config.env is unknown"),
     ],
 )
 def test_what_cannot_run_is_refused_with_its_place(agent_type, config, words):

@@ -18,7 +18,7 @@ export interface components {
             };
             /**
              * Type
-             * @description `openai_compatible`, `replay`, `noop`, or `task_app` for tasks of a Task App.
+             * @description `openai_compatible`, HUD's own `claude`, `openai`, `gemini`, `claude_cli`, `codex_cli`, `replay`, `noop`, or `task_app` for tasks of a Task App.
              */
             type: string;
         };

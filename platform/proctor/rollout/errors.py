@@ -37,9 +37,9 @@ _BLAME: dict[str, Blame] = {
 class RolloutFailed(Exception):
     """The rollout ends here, with this failure. The blame is the usual one of the class unless given."""
 
-    def __init__(self, failure_class: str, message: str, *, blame: Blame | None = None) -> None:
+    def __init__(self, failure_class: str, message: str, *, blame: Blame | None = None, again: bool = False) -> None:
         super().__init__(message)
-        self.failure = Failure(failure_class, blame or _BLAME[failure_class], message[:MESSAGE_LIMIT])
+        self.failure = Failure(failure_class, blame or _BLAME[failure_class], message[:MESSAGE_LIMIT], again)
 
 
 class ControlError(Exception):

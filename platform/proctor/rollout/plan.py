@@ -115,6 +115,8 @@ class Failure:
     blame: Blame
     message: str
     """What happened, to which object, what to try; holds no secret; at most 4,000 characters."""
+    again: bool = False
+    """The run had no part in it: another attempt may go better."""
 
 
 @dataclass(frozen=True)

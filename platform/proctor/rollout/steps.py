@@ -50,6 +50,16 @@ class Recorder:
         step = {key: value for key, value in step.items() if value is not None}
         self._waiting.append(msgspec.json.encode(self._span(source, step, started_at or ended_at, ended_at, error)))
 
+    @property
+    def count(self) -> int:
+        """Steps so far."""
+        return self._steps
+
+    def pass_on(self, span: bytes, *, is_step: bool) -> None:
+        """A span that an agent in another process made, as it sent it; a step is numbered already."""
+        self._steps += is_step
+        self._waiting.append(span)
+
     async def flush(self) -> None:
         """Hand over what waits; returns when it is durable."""
         if self._waiting:

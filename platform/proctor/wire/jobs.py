@@ -15,7 +15,7 @@ Blame = Literal["agent", "environment", "grader", "provider", "task", "platform"
 
 
 class AgentIn(WireIn):
-    type: str = Field(description="`openai_compatible`, `replay`, `noop`, or `task_app` for tasks of a Task App.")
+    type: str = Field(description="`openai_compatible`, HUD's own `claude`, `openai`, `gemini`, `claude_cli`, `codex_cli`, `replay`, `noop`, or `task_app` for tasks of a Task App.")
     config: dict[str, Any] = {}
 
 

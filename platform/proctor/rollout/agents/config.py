@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-AGENT_TYPES = ("openai_compatible", "replay", "noop", "task_app")
+HUD_AGENTS = ("claude", "openai", "gemini", "claude_cli", "codex_cli")
+"""HUD's own agents, run by its package in the hud host."""
+MODEL_AGENTS = ("openai_compatible", *HUD_AGENTS)
+"""Those that need one of the team's model endpoints."""
+AGENT_TYPES = ("openai_compatible", *HUD_AGENTS, "replay", "noop", "task_app")
 SCORES = ("mean_return", "outcome_score", "events_score")
 STOP_CONDITIONS = ("length", "malformed_tool_call")
 MAX_STEPS = 1_000
@@ -22,6 +27,21 @@ _OPENAI = _COMMON | {
     "screenshot_encoding", "checkpoint", "completion_kwargs",
 }  # fmt: skip
 _TASK_APP = _COMMON | {"mode", "policy", "policy_name", "ops", "turns", "on_done", "record", "safety", "score"}
+_TOOL_AGENT = _COMMON | {
+    "auto_respond", "max_steps", "tool_timeout_seconds", "system_prompt", "citations_enabled", "stop_on", "screenshot_encoding",
+}  # fmt: skip
+_HUD: dict[str, frozenset[str]] = {
+    "claude": _TOOL_AGENT | {"max_tokens", "use_computer_beta", "thinking", "max_tool_result_images"},
+    "openai": _TOOL_AGENT | {
+        "max_output_tokens", "temperature", "reasoning", "tool_choice", "text", "truncation", "parallel_tool_calls", "prompt_cache_key",
+    },
+    "gemini": _TOOL_AGENT | {
+        "temperature", "top_p", "top_k", "max_output_tokens", "excluded_predefined_functions", "thinking_level", "include_thoughts", "max_tool_result_chars",
+    },
+    "claude_cli": _COMMON | {"system_prompt", "permission_mode", "max_steps", "reasoning_effort", "screenshot_encoding", "allowed_tools"},
+    "codex_cli": _COMMON | {"sandbox", "reasoning_effort"},
+}  # fmt: skip
+"""What `Agent.dump` of hud 0.6.21 writes for each type; the values are checked by the package itself."""
 _RESERVED_KWARGS = frozenset({"messages", "stream", "tools", "n", "stream_options"})
 
 
@@ -68,6 +88,20 @@ def _openai_compatible(config: Mapping[str, Any]) -> list[str]:
     ]
     unknown = [f"config.{key} is unknown" for key in config if key not in _OPENAI and not _is_forbidden(key)]
     return unknown + [message for wrong, message in rules if wrong] + _completion_kwargs(config.get("completion_kwargs"))
+
+
+def _hud(agent_type: str, config: Mapping[str, Any]) -> list[str]:
+    steps = config.get("max_steps", 10)
+    free = agent_type == "claude_cli" and isinstance(steps, int) and not isinstance(steps, bool) and steps <= 0
+    rules: list[tuple[bool, str]] = [
+        (bool(config.get("auto_respond")), "config.auto_respond is not supported here: leave it false"),
+        (not free and not _is_steps(steps), f"config.max_steps must be a whole number from 1 to {MAX_STEPS}"),
+        (not isinstance(config.get("system_prompt"), str | None), "config.system_prompt must be a text"),
+        (not _is_stop_on(config.get("stop_on")), f"config.stop_on may list: {', '.join(STOP_CONDITIONS)}"),
+        (not _is_model(config.get("model")), "config.model must be 1-255 printable characters"),
+    ]
+    unknown = [f"config.{key} is unknown" for key in config if key not in _HUD[agent_type] and not _is_forbidden(key)]
+    return unknown + [message for wrong, message in rules if wrong]
 
 
 def _is_steps(value: Any) -> bool:
@@ -138,6 +172,7 @@ def _rollout_problems(config: Mapping[str, Any]) -> list[str]:
 
 _CHECKS: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "openai_compatible": _openai_compatible,
+    **{agent_type: partial(_hud, agent_type) for agent_type in HUD_AGENTS},
     "replay": _replay,
     "noop": _noop,
     "task_app": _task_app,

@@ -48,6 +48,8 @@ class Session(Protocol):
     """One connection to one environment, calls one at a time."""
 
     manifest: Manifest
+    address: tuple[str, int] | None
+    """Host and port of the control channel, for who opens a session of their own; None when there is no such channel."""
     tools: Sequence[SessionTool]
     """Beside those of capabilities; known once the task is started."""
     lost: asyncio.Future[None]

@@ -122,7 +122,8 @@ class ControlSession:
         self.manifest = Manifest("", "", "")
         self.tools: Sequence[SessionTool] = ()
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reader, self._writer, self._address = reader, writer, address
+        self._reader, self._writer = reader, writer
+        self.address: tuple[str, int] | None = address
         self._ids = itertools.count(1)
         self._one_at_a_time = asyncio.Lock()
         self._waiting: dict[int, asyncio.Future[str]] = {}

@@ -80,6 +80,7 @@ class Hud02Session:
         self.manifest = Manifest(session_id=inside.container_id[:12], env_name="hud02", env_version="0.2")
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.lost.add_done_callback(lambda lost: lost.cancelled() or lost.exception())
+        self.address: tuple[str, int] | None = None
         self.tools: Sequence[SessionTool] = ()
         self.final_response: str | None = None
         self._inside, self._recorder = inside, recorder
