@@ -2,7 +2,8 @@
 API (`POST …/v1/messages`, server-sent events) and Google's Gemini API (`POST …/v1beta/models/MODEL:streamGenerateContent`, the same).
 
 Shapes as in the providers' API references, as far as openai 3.57, anthropic 2.14 and google-genai 3.6 read them: these clients are the real
-ones in `tests/peers/test_hud_agents.py`. `answer(model, key)` says the text, or None for never; `fail` as a text answers 401.
+ones in `tests/peers/test_hud_agents.py`. `answer(model, key)` gives the text, a `Call` (made once, its result is then said), or None for
+never; the text `fail` is an answer 401, `redirect` leads elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Answer = Callable[[str, str], str | None]
+
+@dataclass(frozen=True)
+class Call:
+    """A tool that the model wants called."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+Said = str | Call
+Answer = Callable[[str, str], Said | None]
 
 
 @dataclass(frozen=True)
@@ -38,34 +49,42 @@ class Providers:
     closing: threading.Event = field(default_factory=threading.Event)
 
 
-def _openai(model: str, text: str) -> Any:
-    content = [{"type": "output_text", "text": text, "annotations": []}]
+def _openai(model: str, said: Said) -> Any:
+    content = [{"type": "output_text", "text": said, "annotations": []}]
     usage = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18, "input_tokens_details": {"cached_tokens": 2}, "output_tokens_details": {"reasoning_tokens": 0}}
     message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
+    if isinstance(said, Call):
+        message = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": said.name, "arguments": json.dumps(said.arguments), "status": "completed"}
     return {
         "id": "resp_1", "object": "response", "created_at": 1, "model": model, "status": "completed", "output": [message], "usage": usage,
         "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "error": None, "incomplete_details": None,
     }  # fmt: skip
 
 
-def _anthropic(model: str, text: str) -> list[dict[str, Any]]:
+def _anthropic(model: str, said: Said) -> list[dict[str, Any]]:
     message = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "stop_reason": None, "stop_sequence": None,
         "usage": {"input_tokens": 11, "output_tokens": 1},
     }  # fmt: skip
+    block: dict[str, Any] = {"type": "text", "text": ""}
+    delta, reason = {"type": "text_delta", "text": said}, "end_turn"
+    if isinstance(said, Call):
+        block = {"type": "tool_use", "id": "toolu_1", "name": said.name, "input": {}}
+        delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}, "tool_use"
     return [
         {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 7}},
+        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 7}},
         {"type": "message_stop"},
     ]
 
 
-def _gemini(model: str, text: str) -> list[dict[str, Any]]:
+def _gemini(model: str, said: Said) -> list[dict[str, Any]]:
     usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
-    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP", "index": 0}
+    part = {"functionCall": {"name": said.name, "args": said.arguments}} if isinstance(said, Call) else {"text": said}
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     return [{"candidates": [candidate], "modelVersion": model, "usageMetadata": usage}]
 
 
@@ -76,16 +95,23 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         asked = self._asked(body)
         self.server.providers.asked.append(asked)  # type: ignore[attr-defined]
-        text = self.server.answer(asked.model, asked.key)  # type: ignore[attr-defined]
-        if text is None:
+        said = self.server.answer(asked.model, asked.key)  # type: ignore[attr-defined]
+        if isinstance(said, Call) and (result := re.search(r"the sum is (\d+)", json.dumps(body))):
+            said = result[1]
+        if said is None:
             self.server.providers.closing.wait(120)  # type: ignore[attr-defined]
             self.close_connection = True
-        elif text == "fail":
+        elif said == "redirect":
+            self.send_response(307)
+            self.send_header("Location", f"{self.server.providers.url}/v1/responses?elsewhere")  # type: ignore[attr-defined]
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif said == "fail":
             self._send(401, "application/json", json.dumps({"error": {"message": f"bad key {asked.key}", "type": "authentication_error", "code": 401}}))
         elif asked.api == "openai":
-            self._send(200, "application/json", json.dumps(_openai(asked.model, text)))
+            self._send(200, "application/json", json.dumps(_openai(asked.model, said)))
         else:
-            events = (_anthropic if asked.api == "anthropic" else _gemini)(asked.model, text)
+            events = (_anthropic if asked.api == "anthropic" else _gemini)(asked.model, said)
             self._send(200, "text/event-stream", "".join(self._event(event) for event in events))
 
     def _asked(self, body: dict[str, Any]) -> Asked:

@@ -42,15 +42,17 @@ _own: ContextVar[Mapping[str, Any]] = ContextVar("own", default=MappingProxyType
 # — the hooks
 
 
-class RunSettings:
-    """HUD's settings, save for what the rollout of this context has of its own."""
+def keep_apart(settings: Any) -> None:
+    """HUD's settings object, which every module shares, answers with what the rollout of its reader's context has of its own. It becomes
+    one of a subclass: HUD looks at its class as well (0.6.21, `hud/patches/mcp_patches.py`)."""
+    former: Any = type(settings)
 
-    def __init__(self, shared: Any) -> None:
-        self._shared = shared
+    class RunSettings(former):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            own = _own.get()
+            return own[name] if name in own else super().__getattribute__(name)
 
-    def __getattr__(self, name: str) -> Any:
-        own = _own.get()
-        return own[name] if name in own else getattr(self._shared, name)
+    object.__setattr__(settings, "__class__", RunSettings)
 
 
 def take_span(span: Message) -> None:
@@ -67,16 +69,11 @@ def install() -> None:
     agent_type = importlib.import_module("hud.types").AgentType
     for name in TYPES:
         _ = agent_type(name).cls.config_cls
-    shared = importlib.import_module("hud.settings").settings
-    _replace("settings", shared, RunSettings(shared))
-    _replace("queue_span", importlib.import_module("hud.telemetry.exporter").queue_span, take_span)
-
-
-def _replace(name: str, original: Any, ours: Any) -> None:
-    """Modules that come later bind ours from the modules that are here."""
-    for module in [module for key, module in sys.modules.items() if key.partition(".")[0] == "hud"]:
-        if getattr(module, name, None) is original:
-            setattr(module, name, ours)
+    keep_apart(importlib.import_module("hud.settings").settings)
+    original = importlib.import_module("hud.telemetry.exporter").queue_span
+    for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "hud"]:
+        if getattr(module, "queue_span", None) is original:
+            module.queue_span = take_span  # type: ignore[attr-defined]
 
 
 # — the self-test
@@ -142,19 +139,21 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 def model_client(job: Message) -> Any:
-    """The provider's own client, for this job's route. An address for chat completions serves too: its tail is cut off."""
+    """The provider's own client, for this job's route; it follows no redirect, which could lead inside or take the key along. An address
+    for chat completions serves too: its tail is cut off."""
     model, provider = job["model"], _agent_type(job).gateway_provider
     headers = {"Trace-Id": job["run_id"], **model["headers"]}
     base_url, key, call_s = model["base_url"].rstrip("/"), model["api_key"] or "none", job["model_call_s"]
-    if provider == "anthropic":
-        anthropic = importlib.import_module("anthropic")
-        return anthropic.AsyncAnthropic(api_key=key, base_url=base_url.removesuffix("/v1"), default_headers=headers, timeout=call_s)
     if provider == "gemini":
-        genai, http = importlib.import_module("google.genai"), importlib.import_module("httpx")
+        http = {"transport": importlib.import_module("httpx").AsyncHTTPTransport(), "follow_redirects": False}
         base_url = base_url.removesuffix("/openai").removesuffix("/v1beta")
-        options = {"base_url": base_url, "api_version": "v1beta", "headers": headers, "timeout": int(call_s * 1000)}
-        return genai.Client(api_key=key, http_options=options | {"async_client_args": {"transport": http.AsyncHTTPTransport()}})
-    return importlib.import_module("openai").AsyncOpenAI(api_key=key, base_url=base_url, default_headers=headers, timeout=call_s)
+        options = {"base_url": base_url, "api_version": "v1beta", "headers": headers, "timeout": int(call_s * 1000), "async_client_args": http}
+        return importlib.import_module("google.genai").Client(api_key=key, http_options=options)
+    package = importlib.import_module(provider)
+    client_class = {"anthropic": "AsyncAnthropic", "openai": "AsyncOpenAI"}[provider]
+    base_url = base_url.removesuffix("/v1") if provider == "anthropic" else base_url
+    http = package.DefaultAsyncHttpxClient(follow_redirects=False)
+    return getattr(package, client_class)(api_key=key, base_url=base_url, default_headers=headers, timeout=call_s, http_client=http)
 
 
 def _agent_type(job: Message) -> Any:
@@ -218,6 +217,8 @@ class Rollout:
     async def _outcome(self) -> Message:
         try:
             trace = await self._run()
+        except MemoryError:
+            os._exit(1)  # the rollouts here are tried again in a fresh process
         except Exception as error:
             return {"failed": self.failed or ("agent", f"{type(error).__name__}: {error}")}
         outcome = {"answer": trace.content, "stop_reason": trace.stop_reason, "failed": None}

@@ -1,0 +1,81 @@
+"""The real hud host without a server around it: its agents use an environment's tools, its clients follow no redirect, and it forks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from proctor.rollout.engine import run_rollout
+from proctor.rollout.fake import FakeEngine
+from proctor.rollout.hudhost.agent import HostedAgent
+from proctor.rollout.hudhost.hosts import HudHosts
+from proctor.rollout.plan import ModelRoute, Outcome, SandboxSpec
+from tests.peers.conftest import NEW
+from tests.support.fake_providers import Call, Providers, Said, fake_providers
+from tests.support.rollouts import Collected, make_plan
+from tests.support.server import ROOT, until
+
+pytestmark = pytest.mark.peer
+SUMS = SandboxSpec("subprocess", command=(sys.executable, "-m", "proctor.environment", str(ROOT / "tests/support/tools_env.py")), env={"PYTHONPATH": str(ROOT / "platform")})
+
+
+def answer(model: str, key: str) -> Said | None:
+    return {"adds": Call("add", {"a": 2, "b": 40}), "redirects": "redirect", "silent": None}.get(model, f"said to {key}")
+
+
+@pytest.fixture(scope="module")
+def providers() -> Iterator[Providers]:
+    with fake_providers(answer) as providers:
+        yield providers
+
+
+@pytest.fixture(params=[False, True], ids=["shared", "fork"])
+async def hosts(request: pytest.FixtureRequest, peers: Path) -> AsyncIterator[HudHosts]:
+    hosts = HudHosts(str(peers / NEW / "bin" / "python"), fork=request.param)
+    yield hosts
+    await hosts.close()
+
+
+async def roll(hosts: HudHosts, providers: Providers, agent: str, model: str, *, key: str = "key-0001", path: str = "/v1", report: Collected | None = None, **changes: Any) -> Outcome:
+    route = ModelRoute(model, providers.url + path, key)
+    plan = make_plan(agent_type=agent, agent_config={"model": model}, model=route, **changes)
+    engine = FakeEngine() if plan.sandbox.kind == "fake" else None
+    return await run_rollout(plan, report or Collected(), engine=engine, agent=HostedAgent(hosts))
+
+
+async def test_each_agent_calls_the_environments_tools_and_is_graded(hosts: HudHosts, providers: Providers) -> None:
+    sums = {"env": "sums", "task_id": "add_up", "args_text": '{"a":2,"b":40}', "sandbox": SUMS}
+    for agent, path in (("openai", "/v1"), ("claude", "/v1"), ("gemini", "/v1beta/openai")):
+        report = Collected()
+        outcome = await roll(hosts, providers, agent, "adds", path=path, report=report, **sums)
+        assert (outcome.failure, outcome.answer, outcome.stop_reason) == (None, "42", "done"), agent
+        assert [span["name"] for span in report.spans] == ["step.task", "step.user", "step.agent", "step.tool", "step.agent", "step.task"]
+        (tool,) = report.payloads("tool")
+        assert tool["call"]["arguments"] == {"a": 2, "b": 40} and "the sum is 42" in str(tool["result"])
+        assert outcome.prompt_tokens == 22
+
+
+@pytest.mark.parametrize("agent", ["openai", "claude", "gemini"])
+async def test_a_redirect_of_the_provider_is_not_followed(peers: Path, providers: Providers, agent: str) -> None:
+    hosts = HudHosts(str(peers / NEW / "bin" / "python"))
+    before = len([asked for asked in providers.asked if asked.model == "redirects"])
+    outcome = await roll(hosts, providers, agent, "redirects")
+    await hosts.close()
+    assert outcome.failure is not None and (outcome.failure.failure_class, outcome.failure.blame) == ("model_http", "provider"), outcome.failure
+    assert len([asked for asked in providers.asked if asked.model == "redirects"]) == before + 1
+
+
+async def test_a_forked_rollout_is_a_process_of_its_own_that_ends_with_it(peers: Path, providers: Providers) -> None:
+    hosts = HudHosts(str(peers / NEW / "bin" / "python"), fork=True)
+    await hosts.version()
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    said = [(await roll(hosts, providers, "openai", "any", key=key)).answer for key in ("key-red", "key-blue")]
+    assert said == ["said to [redacted]", "said to [redacted]"]
+    assert {asked.key for asked in providers.asked if asked.model == "any"} == {"key-red", "key-blue"}
+    until(lambda: {process.pid for process in psutil.Process().children(recursive=True)} == before, 10)
+    await hosts.close()
