@@ -70,6 +70,31 @@ async def test_a_redirect_of_the_provider_is_not_followed(peers: Path, providers
     assert len([asked for asked in providers.asked if asked.model == "redirects"]) == before + 1
 
 
+def workspace(peers: Path, programs: str) -> SandboxSpec:
+    command = (str(peers / NEW / "bin" / "python"), "-m", "hud.environment.server", str(ROOT / "tests/support/hud_workspace.py"))
+    return SandboxSpec("subprocess", command=command, env={"PROGRAMS": programs, "HUD_TELEMETRY_ENABLED": "false", "HUD_SKIP_VERSION_CHECK": "1"})
+
+
+@pytest.mark.parametrize("agent", ["claude_cli", "codex_cli"])
+async def test_a_cli_agent_drives_its_program_with_the_runs_key_and_address(peers: Path, providers: Providers, agent: str) -> None:
+    hosts, report = HudHosts(str(peers / NEW / "bin" / "python")), Collected()
+    sandbox = workspace(peers, "claude codex")
+    outcome = await roll(hosts, providers, agent, "cli", report=report, sandbox=sandbox, args_text="{}")
+    await hosts.close()
+    assert (outcome.failure, outcome.answer) == (None, "3")
+    assert report.payloads("agent")[0]["content"] == "3"
+    assert "hud.filetracking.v1" in {span["attributes"]["hud.schema"] for span in report.spans}
+
+
+@pytest.mark.parametrize(("agent", "program"), [("claude_cli", "claude"), ("codex_cli", "codex")])
+async def test_a_cli_agent_without_its_program_fails_as_the_agent_with_the_reason(peers: Path, providers: Providers, agent: str, program: str) -> None:
+    hosts = HudHosts(str(peers / NEW / "bin" / "python"))
+    outcome = await roll(hosts, providers, agent, "cli", sandbox=workspace(peers, ""), args_text="{}")
+    await hosts.close()
+    assert outcome.failure is not None and (outcome.failure.failure_class, outcome.failure.blame) == ("agent", "agent")
+    assert f"{program} is unavailable" in outcome.failure.message and outcome.evaluation_text is None
+
+
 async def test_a_forked_rollout_is_a_process_of_its_own_that_ends_with_it(peers: Path, providers: Providers) -> None:
     hosts = HudHosts(str(peers / NEW / "bin" / "python"), fork=True)
     await hosts.version()

@@ -54,4 +54,4 @@ class Collected:
     def payloads(self, source: str) -> list[dict[str, Any]]:
         """The steps of one source, in order."""
         steps = [span["attributes"]["hud.payload"] for span in self.spans]
-        return [step for step in steps if step["source"] == source]
+        return [step for step in steps if step.get("source") == source]
