@@ -218,6 +218,6 @@ def last_jobs(request: Request) -> Response:
 @api_view(["GET"])
 def workers(request: Request) -> Response:
     signed_in(request, "read")
-    fields = ("id", "host", "slots", "busy", "heartbeat_at", "sandbox", "sandbox_note")
+    fields = ("id", "host", "slots", "busy", "heartbeat_at", "sandbox", "sandbox_note", "hud_version", "hud_note")
     return Response({"items": [{name: getattr(worker, name) for name in fields} for worker in platform.find_live_workers()]})
 

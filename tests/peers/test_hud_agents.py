@@ -12,7 +12,7 @@ import pytest
 
 from tests.peers.conftest import NEW, OLD, build_letters
 from tests.support.fake_providers import Asked, Providers, fake_providers
-from tests.support.server import Server, running, until
+from tests.support.server import Server, alive, kill, running, until
 
 pytestmark = [pytest.mark.peer, pytest.mark.docker, pytest.mark.server]
 KEYS = {"red": "key-of-red-team-0001", "blue": "key-of-blue-team-0002"}
@@ -113,6 +113,14 @@ def test_killing_the_host_sends_its_rollout_into_another_attempt(server: Server,
     assert only_run(server, job_id)["attempt"] == 2 and hosts(server) != [host]
     server.post(f"/api/jobs/{job_id}/cancel")
     until(lambda: server.counts(job_id)["cancelled"] == 1, 15, why=server.log)
+
+
+def test_killing_the_worker_takes_the_host_along(server: Server) -> None:
+    before = hosts(server)
+    assert before
+    kill(server.worker_fork())
+    until(lambda: alive(before) == [], 15)
+    until(lambda: any(worker["hud_version"] == "0.6.21" for worker in server.get("/api/workers")["items"]) and hosts(server), 60, why=server.log)
 
 
 @pytest.mark.parametrize("agent", ["claude_cli", "codex_cli"])

@@ -3027,6 +3027,16 @@ export interface components {
             heartbeat_at: string;
             /** Host */
             host: string;
+            /**
+             * Hud Note
+             * @description Why it can't; empty while that is not known.
+             */
+            hud_note: string;
+            /**
+             * Hud Version
+             * @description The release of HUD's package whose agents it can run; null while it can't.
+             */
+            hud_version: string | null;
             /** Id */
             id: string;
             /** Sandbox */

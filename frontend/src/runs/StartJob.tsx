@@ -18,8 +18,8 @@ import { PageHead } from "../ui/Page";
 import { Segments } from "../ui/Segments";
 import { State } from "../ui/State";
 import { useRows } from "../ui/useRows";
-import type { Draft } from "./draft";
-import { fieldOf, jobOf } from "./draft";
+import type { Draft, Loop } from "./draft";
+import { fieldOf, jobOf, LOOPS } from "./draft";
 
 const AGENTS = [
   ["openai_compatible", "Model"],
@@ -29,7 +29,7 @@ const AGENTS = [
 ] as const;
 
 const ABOUT: Record<Draft["agent"], string> = {
-  openai_compatible: "Chat completions with tools, against a model endpoint of this team.",
+  openai_compatible: "A model with the environment's tools, at a model endpoint of this team.",
   replay: "Gives recorded answers, from a column of the task or a list by slug. Needs no model.",
   noop: "Answers with nothing. Shows what an environment gives for no work.",
   task_app: "The policy inside a Task App, for tasks that were pulled from one.",
@@ -122,7 +122,7 @@ export default function StartJob() {
   );
 }
 
-const EMPTY: Draft = { agent: "openai_compatible", mode: "eval", policy: "", model: "", config: "", replay: "column", column: "", answers: "", group: "1", concurrent: "", timeout: "", maxSteps: "", name: "" };
+const EMPTY: Draft = { agent: "openai_compatible", loop: "openai_compatible", mode: "eval", policy: "", model: "", config: "", replay: "column", column: "", answers: "", group: "1", concurrent: "", timeout: "", maxSteps: "", name: "" };
 
 const problemsOf = (error: unknown): Problem[] => (error instanceof ApiError ? error.problems : []);
 
@@ -259,6 +259,16 @@ function ModelFields({ draft, change }: FieldsProps) {
           <>Served here: {models.rows.map((model) => model.pattern).join(", ")}</>
         )}
       </p>
+      <label className="grid gap-1 font-medium">
+        Agent loop
+        <select className="box" value={draft.loop} onChange={(event) => change({ loop: event.target.value as Loop })}>
+          {LOOPS.map(([loop, name]) => (
+            <option key={loop} value={loop}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
       <details>
         <summary className="cursor-pointer text-12 text-text-2">More agent config, as JSON</summary>
         <textarea className="box mt-1" rows={4} aria-label="Agent config" value={draft.config} placeholder={'{"system_prompt": "…", "temperature": 0}'} onChange={(event) => change({ config: event.target.value })} />
@@ -358,7 +368,7 @@ function CodeOf({ body }: { body: JobIn }) {
       <summary className="cursor-pointer text-12 text-text-2">The same from code</summary>
       <div className="mt-2 grid gap-2">
         <Command label="REST" code={`curl -X POST ${location.origin}/api/jobs -H "Authorization: Bearer $HUD_API_KEY" \\\n  -H "Content-Type: application/json" -d '${text.replaceAll("'", "'\\''")}'`} />
-        {body.agent.type === "openai_compatible" && <Command label="hud command" code={`hud eval ${name} openai_compatible --model ${String(body.agent.config?.["model"] ?? "MODEL")} --full --group-size ${body.group ?? 1}`} />}
+        {LOOPS.some(([loop]) => loop === body.agent.type) && <Command label="hud command" code={`hud eval ${name} ${body.agent.type} --model ${String(body.agent.config?.["model"] ?? "MODEL")} --full --group-size ${body.group ?? 1}`} />}
       </div>
     </details>
   );

@@ -4,6 +4,7 @@ import { fieldOf, jobOf } from "./draft";
 
 const draft = (change: Partial<Draft> = {}): Draft => ({
   agent: "openai_compatible",
+  loop: "openai_compatible",
   mode: "eval",
   policy: "",
   model: "gpt-x",
@@ -24,6 +25,11 @@ describe("the new-job form as a request", () => {
     expect(jobOf(draft({ agent: "task_app", mode: "rl", policy: '{"model":"m"}' }), "x").body?.agent).toEqual({ type: "task_app", config: { mode: "rl", policy: { model: "m" } } });
     expect(jobOf(draft({ agent: "task_app" }), "x").body?.agent.config).toEqual({ mode: "eval" });
     expect(jobOf(draft({ agent: "task_app", policy: "{" }), "x").error).toContain("The policy is not JSON");
+  });
+
+  it("names one of HUD's agents with the model's fields, and none for an agent without a model", () => {
+    expect(jobOf(draft({ loop: "claude", maxSteps: "5" }), "x").body?.agent).toEqual({ type: "claude", config: { model: "gpt-x", max_steps: 5 } });
+    expect(jobOf(draft({ agent: "noop", loop: "claude" }), "x").body?.agent).toEqual({ type: "noop", config: {} });
   });
 
   it("sends only what was filled in", () => {

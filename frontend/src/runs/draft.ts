@@ -1,8 +1,20 @@
 /** The new-job form as a request, and where the server's problems belong in it. Pure. */
 import type { JobIn } from "../api/types";
 
+/** Who asks the model, turn by turn: our own agent, or one of HUD's. */
+export const LOOPS = [
+  ["openai_compatible", "Proctor: chat completions"],
+  ["claude", "HUD claude: Anthropic's Messages API"],
+  ["openai", "HUD openai: OpenAI's Responses API"],
+  ["gemini", "HUD gemini: Google's Gemini API"],
+  ["claude_cli", "HUD claude_cli: the program claude in the environment"],
+  ["codex_cli", "HUD codex_cli: the program codex in the environment"],
+] as const;
+export type Loop = (typeof LOOPS)[number][0];
+
 export interface Draft {
   agent: "openai_compatible" | "replay" | "noop" | "task_app";
+  loop: Loop;
   mode: "eval" | "rl";
   policy: string;
   model: string;
@@ -26,7 +38,7 @@ export interface Made {
 export function jobOf(draft: Draft, taskset: string, slugs?: string[]): Made {
   const config = configOf(draft);
   if (typeof config === "string") return { body: null, error: config };
-  const body: JobIn = { taskset, agent: { type: draft.agent, config }, group: numeric(draft.group) ?? 1 };
+  const body: JobIn = { taskset, agent: { type: draft.agent === "openai_compatible" ? draft.loop : draft.agent, config }, group: numeric(draft.group) ?? 1 };
   if (slugs) body.slugs = slugs;
   const concurrent = numeric(draft.concurrent);
   const timeout = numeric(draft.timeout);

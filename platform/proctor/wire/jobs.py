@@ -224,6 +224,8 @@ class WorkerOut(WireOut):
     heartbeat_at: datetime
     sandbox: str | None
     sandbox_note: str
+    hud_version: str | None = Field(description="The release of HUD's package whose agents it can run; null while it can't.")
+    hud_note: str = Field(description="Why it can't; empty while that is not known.")
 
 
 class WorkersOut(WireOut):

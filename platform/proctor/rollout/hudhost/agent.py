@@ -7,6 +7,7 @@ run's route. Its spans go through the run's recorder like everybody's; what look
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 import msgspec
@@ -16,7 +17,10 @@ from proctor.rollout.agents.config import validate_agent
 from proctor.rollout.errors import RolloutFailed
 from proctor.rollout.hudhost.hosts import HostLost, HostRefused, HudHosts, Line
 
-SHORTEST_SECRET = 4
+log = logging.getLogger(__name__)
+
+SHORTEST_SECRET = 8
+"""Characters: what is shorter could be a word of the messages themselves."""
 _FAILURES = frozenset({"agent", "model_http", "model_timeout", "model_reply"})
 
 
@@ -24,6 +28,7 @@ class _Message(msgspec.Struct):
     phase: str | None = None
     span: msgspec.Raw = msgspec.Raw()
     end: _End | None = None
+    left_out: int = 0
 
 
 class _End(msgspec.Struct):
@@ -83,6 +88,8 @@ class HostedAgent:
                 await run.report.phase("waiting_model" if message.phase == "waiting_model" else "running")
             if span := bytes(message.span):
                 await _keep(run, span)
+            if message.left_out:
+                log.warning("step not kept run=%s bytes=%s", run.plan.run_id, message.left_out)
             if message.end is not None:
                 return _finish(run, message.end)
 

@@ -2,7 +2,7 @@
 
 Run by path, `PYTHON -I child.py SOCKET [--fork]`, with the Python of an environment that has `hud`; imports that and the standard
 library, nothing of Proctor. First one line on stdout: `{"ready": version}` or `{"refused": why}`. Then one connection is one rollout, in
-JSON lines: a job in (`host.job_of` writes it); `{"phase"}`, `{"span"}` and one `{"end"}` out. A connection that closes is a cancel.
+JSON lines: a job in (`agent.job_of` writes it); `{"phase"}`, `{"span"}` and one `{"end"}` out. A connection that closes is a cancel.
 
 What keeps tenants apart and spans at home (read in hud 0.6.21, guarded by `self_test` at every start): a job's model client is made here
 and given to the agent (`model_client`, public); `queue_span` is ours wherever it is bound, so that nothing is posted; the CLI agents, which
@@ -31,6 +31,12 @@ from typing import Any
 FLOOR = (0, 6, 21)
 TYPES = ("claude", "openai", "gemini", "claude_cli", "codex_cli")
 JOB_LIMIT = 64 * 1024 * 1024
+SPAN_LIMIT = 25 * 1024 * 1024
+"""Of what Proctor keeps as one span; its `LINE_LIMIT` is a little over it."""
+ANSWER_LIMIT = 16 * 1024 * 1024
+"""Bytes, of a frame on HUD's control channel."""
+MESSAGE_LIMIT = 64 * 1024
+"""Characters; the other side cuts again, once keys are taken out."""
 ENVIRONMENT_ANSWERS_S = 10.0
 RUN_ID = "hud.task_run_id"
 
@@ -197,7 +203,10 @@ class Rollout:
 
     def send(self, message: Message) -> None:
         """Ours reads slowly when it must; `_watched` waits for it before every model call."""
-        self.writer.write(json.dumps(message, ensure_ascii=False, default=str).encode() + b"\n")
+        line = json.dumps(message, ensure_ascii=False, default=str).encode()
+        if len(line) > SPAN_LIMIT:
+            line = json.dumps({"left_out": len(line)}).encode()
+        self.writer.write(line + b"\n")
 
     def span(self, span: Message) -> None:
         """Numbered on from the steps that the run has already."""
@@ -220,8 +229,10 @@ class Rollout:
         except MemoryError:
             os._exit(1)  # the rollouts here are tried again in a fresh process
         except Exception as error:
-            return {"failed": self.failed or ("agent", f"{type(error).__name__}: {error}")}
+            return {"failed": self.failed or ("agent", f"{type(error).__name__}: {error}"[:MESSAGE_LIMIT])}
         outcome = {"answer": trace.content, "stop_reason": trace.stop_reason, "failed": None}
+        if len((trace.content or "").encode()) > ANSWER_LIMIT:
+            return {"failed": ("agent", "the answer is over 16 MiB, more than an environment takes")}
         if trace.status == "error" and trace.stop_reason is None:
             outcome["failed"] = self.failed or ("agent", trace.error or "the agent ended in an error")
         return outcome
@@ -242,7 +253,7 @@ class Rollout:
             try:
                 step = await ask(*args, **kwargs)
             except Exception as error:
-                self.failed = (model_failure(error), f"Model {self.job['model']['name']!r}: {type(error).__name__}: {error}")
+                self.failed = (model_failure(error), f"Model {self.job['model']['name']!r}: {type(error).__name__}: {error}"[:MESSAGE_LIMIT])
                 raise
             finally:
                 self.send({"phase": "running"})

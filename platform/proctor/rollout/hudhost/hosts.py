@@ -25,7 +25,7 @@ START_S, END_S = 120.0, 5.0
 ROLLOUTS_A_CHILD = 500
 """Then a fresh one takes the next, and this one ends with its last rollout."""
 MEMORY_MB = 4096
-LINE_LIMIT = 64 * 1024 * 1024
+LINE_LIMIT = 32 * 1024 * 1024
 LAST_WORDS = 4096
 _CHILD, _GUARD = Path(__file__).with_name("child.py"), Path(__file__).parent.with_name("guard.py")
 _INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
@@ -54,7 +54,7 @@ class Line:
             raise HostLost(str(error)) from error
 
     async def receive(self) -> bytes:
-        """Raises HostLost, also for a line over 64 MiB."""
+        """Raises HostLost, also for a line over 32 MiB."""
         try:
             line = await self._reader.readline()
         except (OSError, ValueError) as error:
