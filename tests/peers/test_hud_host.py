@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.support.rollouts import Collected, make_plan
 from tests.support.server import ROOT, until
 
 pytestmark = pytest.mark.peer
+CHILD = ROOT / "platform/proctor/rollout/hudhost/child.py"
 SUMS = SandboxSpec("subprocess", command=(sys.executable, "-m", "proctor.environment", str(ROOT / "tests/support/tools_env.py")), env={"PYTHONPATH": str(ROOT / "platform")})
 
 
@@ -68,6 +70,22 @@ async def test_a_redirect_of_the_provider_is_not_followed(peers: Path, providers
     await hosts.close()
     assert outcome.failure is not None and (outcome.failure.failure_class, outcome.failure.blame) == ("model_http", "provider"), outcome.failure
     assert len([asked for asked in providers.asked if asked.model == "redirects"]) == before + 1
+
+
+SABOTAGE = {
+    "import hud.types; hud.types.queue_span = lambda span: None": "spans went astray",
+    "import hud.settings; object.__setattr__(hud.settings.settings, '__class__', hud.settings.Settings)": "does not read the rollout's own key",
+    "import hud.types, socket; hud.types.queue_span = lambda span: (child.take_span(span), socket.socket().connect_ex(('127.0.0.1', 9)))": "something was dialled",
+}
+
+
+@pytest.mark.parametrize(("sabotage", "words"), SABOTAGE.items(), ids=SABOTAGE.values())
+def test_the_self_test_sees_each_hook_that_does_not_hold(peers: Path, sabotage: str, words: str) -> None:
+    load = f"import importlib.util, sys, asyncio\nspec = importlib.util.spec_from_file_location('child', {str(CHILD)!r})\n"
+    load += "child = importlib.util.module_from_spec(spec); sys.modules['child'] = child; spec.loader.exec_module(child); child.install()\n"
+    command = [str(peers / NEW / "bin" / "python"), "-I", "-c", f"{load}{sabotage}\nasyncio.run(child.self_test())"]
+    tried = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert tried.returncode == 1 and "RuntimeError: hud 0.6.21 does not work as the hud host needs it" in tried.stderr and words in tried.stderr
 
 
 def workspace(peers: Path, programs: str) -> SandboxSpec:
