@@ -253,6 +253,7 @@ def tasks_at(version: Version, positions: Iterable[int]) -> dict[int, VersionTas
 
 
 def find_tasks(version: Version, *, start: int, limit: int) -> list[VersionTask] | None:
-    """Tasks from position `start` on, from the head's own rows; None for any other version."""
-    found = _head_tasks(_head_rows(version).filter(position__gte=start).order_by("position")[:limit])
+    """Tasks from position `start` on, from the head's own rows; None for any other version. Positions have no gaps, so both ends are asked
+    for: no plan can then read more than the page, however old the database's statistics are."""
+    found = _head_tasks(_head_rows(version).filter(position__range=(start, start + limit - 1)).order_by("position"))
     return found if found or _is_head(version) else None

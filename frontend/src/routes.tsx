@@ -1,34 +1,39 @@
 /** Every URL of the page, those that the HUD CLI prints included; each page is a chunk of its own. */
 import { Navigate, useLocation, useParams } from "react-router";
+import type { ComponentType } from "react";
 import type { RouteObject } from "react-router";
 import { Shell } from "./shell/Shell";
 import { Broken, NotFound } from "./shell/Errors";
 import { dashed } from "./ui/formats";
 import { SharedFrame } from "./shares/SharedFrame";
 import { chunk } from "./ui/chunk";
+import { Skeleton } from "./ui/Notices";
 
-const Home = chunk(() => import("./home/Home"));
-const SignIn = chunk(() => import("./accounts/SignIn"));
-const ApiKeys = chunk(() => import("./accounts/ApiKeys"));
-const Tasksets = chunk(() => import("./tasksets/Tasksets"));
-const Taskset = chunk(() => import("./tasksets/Taskset"));
-const EditPage = chunk(() => import("./tasksets/EditPage"));
-const DraftPage = chunk(() => import("./tasksets/DraftPage"));
-const DiffPage = chunk(() => import("./tasksets/DiffPage"));
-const Task = chunk(() => import("./tasksets/Task"));
-const ImportFile = chunk(() => import("./imports/FilePage"));
-const ImportStep = chunk(() => import("./imports/StepPage"));
-const ImportReport = chunk(() => import("./imports/ReportPage"));
-const Jobs = chunk(() => import("./runs/Jobs"));
-const Job = chunk(() => import("./runs/Job"));
-const StartJob = chunk(() => import("./runs/StartJob"));
-const Run = chunk(() => import("./runs/Run"));
-const Environments = chunk(() => import("./environments/Environments"));
-const Environment = chunk(() => import("./environments/Environment"));
-const Shares = chunk(() => import("./shares/Shares"));
-const SharedSet = chunk(() => import("./shares/SharedSet"));
-const SharedTask = chunk(() => import("./shares/SharedTask"));
-const Models = chunk(() => import("./models/Models"));
+/** A page of its own chunk. */
+const page = <Props extends object>(load: () => Promise<{ default: ComponentType<Props> }>) => chunk(load, <main id="main"><Skeleton /></main>);
+
+const Home = page(() => import("./home/Home"));
+const SignIn = page(() => import("./accounts/SignIn"));
+const ApiKeys = page(() => import("./accounts/ApiKeys"));
+const Tasksets = page(() => import("./tasksets/Tasksets"));
+const Taskset = page(() => import("./tasksets/Taskset"));
+const EditPage = page(() => import("./tasksets/EditPage"));
+const DraftPage = page(() => import("./tasksets/DraftPage"));
+const DiffPage = page(() => import("./tasksets/DiffPage"));
+const Task = page(() => import("./tasksets/Task"));
+const ImportFile = page(() => import("./imports/FilePage"));
+const ImportStep = page(() => import("./imports/StepPage"));
+const ImportReport = page(() => import("./imports/ReportPage"));
+const Jobs = page(() => import("./runs/Jobs"));
+const Job = page(() => import("./runs/Job"));
+const StartJob = page(() => import("./runs/StartJob"));
+const Run = page(() => import("./runs/Run"));
+const Environments = page(() => import("./environments/Environments"));
+const Environment = page(() => import("./environments/Environment"));
+const Shares = page(() => import("./shares/Shares"));
+const SharedSet = page(() => import("./shares/SharedSet"));
+const SharedTask = page(() => import("./shares/SharedTask"));
+const Models = page(() => import("./models/Models"));
 
 /** Hex and dashed ids name the same object; the page has one address for it. */
 function OneSpelling({ children }: { children: React.ReactNode }) {

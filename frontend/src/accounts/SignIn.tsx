@@ -1,6 +1,5 @@
 /** Get in, and know where you are. One message for both fields; goes back to where you were. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Suspense } from "react";
 import type { FormEvent } from "react";
 import { Navigate, useSearchParams } from "react-router";
 import { api, ApiError, rememberCsrf } from "../api/client";
@@ -30,7 +29,6 @@ export default function SignIn() {
   };
   const wrong = signIn.error instanceof ApiError ? signIn.error : null;
   return (
-    <Suspense>
       <main id="main" className="mx-auto grid w-[min(360px,calc(100vw-32px))] gap-4 pt-[22dvh]">
         <title>Sign in · Proctor</title>
         <div className="flex items-center gap-3">
@@ -60,6 +58,5 @@ export default function SignIn() {
           First time here? The admin&apos;s e-mail and password were printed where the server was started, and stand in a file in its data folder.
         </p>
       </main>
-    </Suspense>
   );
 }

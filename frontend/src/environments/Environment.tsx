@@ -1,6 +1,6 @@
 /** One environment: head, and the tab that the address names: its versions, its variables, the sessions that are open. */
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Navigate, useParams } from "react-router";
 import { environmentQuery } from "../api/queries";
 import type { EnvironmentOut } from "../api/types";
@@ -10,7 +10,6 @@ import { Load } from "../shell/Load";
 import { Id } from "../ui/Copy";
 import { plural } from "../ui/formats";
 import { Icon } from "../ui/Icon";
-import { Skeleton } from "../ui/Notices";
 import { PageHead, Tabs } from "../ui/Page";
 import { chunk } from "../ui/chunk";
 import { State } from "../ui/State";
@@ -80,9 +79,7 @@ function Known({ env, tab, number }: { env: EnvironmentOut; tab: EnvironmentTab;
         }
       />
       <Tabs label="Environment" tabs={tabsOf(env, tab)} />
-      <Suspense fallback={<Skeleton rows={3} />}>
-        {tab === "versions" ? <VersionsTab env={env} number={number} /> : tab === "variables" ? <VariablesTab env={env} /> : <SessionsTab env={env} />}
-      </Suspense>
+      {tab === "versions" ? <VersionsTab env={env} number={number} /> : tab === "variables" ? <VariablesTab env={env} /> : <SessionsTab env={env} />}
       {adding && <RegisterDialog name={env.name} kind={env.kind} onClose={() => setAdding(false)} />}
     </main>
   );

@@ -1,10 +1,9 @@
 /** The frame of what a share link shows: no side bar, no account, nothing to do but look. Works signed out. */
-import { Suspense } from "react";
 import { Link, Outlet, useParams } from "react-router";
 import { flipTheme } from "../shell/preferences";
 import { Glyph } from "../shell/Team";
 import { Icon } from "../ui/Icon";
-import { Boundary, Skeleton } from "../ui/Notices";
+import { Boundary } from "../ui/Notices";
 
 export function SharedFrame() {
   const { token = "" } = useParams();
@@ -23,9 +22,7 @@ export function SharedFrame() {
         </button>
       </header>
       <Boundary what="this page">
-        <Suspense fallback={<main id="main"><Skeleton /></main>}>
-          <Outlet />
-        </Suspense>
+        <Outlet />
       </Boundary>
     </div>
   );

@@ -1,6 +1,6 @@
 /** The frame of every page: side bar, breadcrumb, command menu, theme, account, live bar. Signed-out people go to sign-in and come back. */
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Link, Navigate, Outlet, useLocation, useNavigate } from "react-router";
 import { ApiError } from "../api/client";
 import { jobsQuery, meQuery, workersQuery } from "../api/queries";
@@ -21,10 +21,10 @@ import { flipTheme, suitSide, toggleSide } from "./preferences";
 import { TeamName } from "./Team";
 
 /** Menus and dialogs come after the first paint: until then their buttons stand there, without effect. */
-const Account = chunk(async () => ({ default: (await import("./Account")).Account }));
-const TeamSwitch = chunk(async () => ({ default: (await import("./Account")).TeamSwitch }));
-const KeysHelp = chunk(async () => ({ default: (await import("./KeysHelp")).KeysHelp }));
-const CommandMenu = chunk(async () => ({ default: (await import("./CommandMenu")).CommandMenu }));
+const Account = chunk(async () => ({ default: (await import("./Account")).Account }), <span className="btn ghost icon" />);
+const TeamSwitch = chunk(async () => ({ default: (await import("./Account")).TeamSwitch }), <div className="team" />);
+const KeysHelp = chunk(async () => ({ default: (await import("./KeysHelp")).KeysHelp }), null);
+const CommandMenu = chunk(async () => ({ default: (await import("./CommandMenu")).CommandMenu }), null);
 
 export function Shell() {
   const me = useQuery(meQuery);
@@ -64,20 +64,14 @@ function Frame({ me }: { me: Me }) {
         <Top me={me} onSearch={() => setMenu(true)} onKeys={() => setKeys(true)} />
         <ConnectionBar />
         <Boundary key={pathname} what="this page">
-          <Suspense fallback={<main id="main"><Skeleton /></main>}>
-            <Outlet />
-          </Suspense>
+          <Outlet />
         </Boundary>
       </div>
       {menu && (
-        <Suspense fallback={null}>
-          <CommandMenu open onClose={() => setMenu(false)} />
-        </Suspense>
+        <CommandMenu open onClose={() => setMenu(false)} />
       )}
       {keys && (
-        <Suspense fallback={null}>
-          <KeysHelp open onClose={() => setKeys(false)} />
-        </Suspense>
+        <KeysHelp open onClose={() => setKeys(false)} />
       )}
       <Toasts />
     </div>
@@ -91,9 +85,7 @@ function Side({ me }: { me: Me }) {
   return (
     <nav className="side" aria-label="Main">
       {me.teams.length > 1 ? (
-        <Suspense fallback={<div className="team"><TeamName me={me} /></div>}>
-          <TeamSwitch me={me} />
-        </Suspense>
+        <TeamSwitch me={me} />
       ) : (
         <div className="team">
           <TeamName me={me} />
@@ -166,9 +158,7 @@ function Top({ me, onSearch, onKeys }: { me: Me; onSearch: () => void; onKeys: (
       <button type="button" className="btn ghost icon" aria-label="Switch theme" title="Switch theme" onClick={flipTheme}>
         <Icon name="theme" />
       </button>
-      <Suspense fallback={<span className="btn ghost icon" />}>
-        <Account me={me} onKeys={onKeys} />
-      </Suspense>
+      <Account me={me} onKeys={onKeys} />
     </header>
   );
 }

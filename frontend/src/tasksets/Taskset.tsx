@@ -1,6 +1,6 @@
 /** One taskset at its head or a pinned version: head, tabs (`tabs.ts`), and the tab that the address names. */
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Link, Navigate, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { tasksetQuery } from "../api/queries";
 import type { TasksetOut } from "../api/types";
@@ -11,7 +11,7 @@ import { newImport } from "../imports/paths";
 import { isUuid } from "../ui/formats";
 import { Icon } from "../ui/Icon";
 import { useKeys } from "../ui/keys";
-import { Boundary, Failed, Skeleton } from "../ui/Notices";
+import { Boundary, Failed } from "../ui/Notices";
 import { Tabs } from "../ui/Page";
 import { RenameDialog } from "../ui/RenameDialog";
 import { DraftBar } from "./DraftBar";
@@ -27,6 +27,7 @@ export default function Taskset() {
   const { pathname, search } = useLocation();
   const set = useQuery(tasksetQuery(ref));
   const tab = TABS.find((one) => one.path === path);
+  tab?.View.preload();
   if (!tab) return <NotFound />;
   if (!set.data) return <Load what="taskset" error={set.error} retry={() => void set.refetch()} />;
   if (set.data.id !== ref) {
@@ -69,9 +70,7 @@ function Known({ set, tab, pinned }: { set: TasksetOut; tab: TasksetTab; pinned:
       )}
       <Tabs label="Taskset" tabs={TABS.map((one) => ({ to: link(one), text: one.text, n: one.n?.(props), current: one === tab }))} />
       <Boundary key={tab.path} what={tab.text.toLowerCase()}>
-        <Suspense fallback={<Skeleton />}>
-          <tab.View {...props} />
-        </Suspense>
+        <tab.View {...props} />
       </Boundary>
       <DraftBar set={set} />
       {renaming && <RenameDialog what="taskset" path={`/api/tasksets/${set.id}`} name={set.title} stale={["tasksets"]} onClose={() => setRenaming(false)} />}

@@ -1,6 +1,6 @@
 /** The tabs of a taskset, in order: a new one is one line here. Each is a chunk of its own, at `/tasksets/{id}/{path}`. */
-import type { ComponentType } from "react";
 import type { TasksetOut } from "../api/types";
+import type { Chunk } from "../ui/chunk";
 import { chunk } from "../ui/chunk";
 import { count } from "../ui/formats";
 
@@ -18,7 +18,7 @@ export interface TasksetTab {
   n?: (props: TabProps) => string;
   /** The tab shows the pinned version, so its link keeps `?v=`. */
   pins?: boolean;
-  View: ComponentType<TabProps>;
+  View: Chunk<TabProps>;
 }
 
 export const TABS: readonly TasksetTab[] = [
