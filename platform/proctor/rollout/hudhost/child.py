@@ -317,9 +317,10 @@ async def _serve_connection(connection: socket.socket) -> None:
 
 
 def announce(message: Message) -> None:
-    """The one line on stdout."""
+    """The one line on stdout; what HUD prints later goes to stderr, which is read."""
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
+    os.dup2(2, 1)
 
 
 def main(path: str, *, fork: bool) -> int:

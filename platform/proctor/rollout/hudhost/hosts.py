@@ -188,10 +188,10 @@ class _Child:
         self._listening = asyncio.create_task(self._listen())
         try:
             line = await asyncio.wait_for(self._process.stdout.readline(), START_S)
-            said = json.loads(line)
+            said = dict(json.loads(line))
         except TimeoutError as error:
             raise HostRefused(f"The hud host did not start within {START_S:g} s.") from error
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             await asyncio.wait({self._listening}, timeout=1.0)
             words = bytes(self._words).decode(errors="replace").strip()[-1000:] or line.decode(errors="replace")[:200]
             raise HostRefused(f"PROCTOR_HUD_PYTHON could not run the hud host: {words}. Run `make hud-agents`.") from error
