@@ -162,6 +162,11 @@ def model_client(job: Message) -> Any:
     return getattr(package, client_class)(api_key=key, base_url=base_url, default_headers=headers, timeout=call_s, http_client=http)
 
 
+async def close_client(client: Any) -> None:
+    """With its pool of connections."""
+    await (client.aio.aclose() if hasattr(client, "aio") else client.close())
+
+
 def _agent_type(job: Message) -> Any:
     return importlib.import_module("hud.types").AgentType(job["agent_type"])
 
@@ -238,10 +243,17 @@ class Rollout:
         return outcome
 
     async def _run(self) -> Any:
-        cli = _agent_type(self.job).is_cli
-        agent = load_agent(self.job, None if cli else model_client(self.job))
-        if not cli:
+        if _agent_type(self.job).is_cli:
+            return await self._with_environment(load_agent(self.job))
+        model = model_client(self.job)
+        try:
+            agent = load_agent(self.job, model)
             agent.get_response = self._watched(agent.get_response)
+            return await self._with_environment(agent)
+        finally:
+            await close_client(model)
+
+    async def _with_environment(self, agent: Any) -> Any:
         clients, runtime = importlib.import_module("hud.clients"), importlib.import_module("hud.eval.runtime").Runtime
         async with clients.connect(runtime(url=self.job["url"]), ready_timeout=ENVIRONMENT_ANSWERS_S) as client:
             return await work(agent, client, self.job)
