@@ -117,8 +117,8 @@ async def test_a_forked_rollout_is_a_process_of_its_own_that_ends_with_it(peers:
     hosts = HudHosts(str(peers / NEW / "bin" / "python"), fork=True)
     await hosts.version()
     before = {process.pid for process in psutil.Process().children(recursive=True)}
-    said = [(await roll(hosts, providers, "openai", "any", key=key)).answer for key in ("key-red", "key-blue")]
+    said = [(await roll(hosts, providers, "openai", "any", key=key)).answer for key in ("key-of-red", "key-of-blue")]
     assert said == ["said to [redacted]", "said to [redacted]"]
-    assert {asked.key for asked in providers.asked if asked.model == "any"} == {"key-red", "key-blue"}
+    assert {asked.key for asked in providers.asked if asked.model == "any"} == {"key-of-red", "key-of-blue"}
     until(lambda: {process.pid for process in psutil.Process().children(recursive=True)} == before, 10)
     await hosts.close()
