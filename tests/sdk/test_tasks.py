@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import gzip
 import json
+import sys
+import types
 import zipfile
 from pathlib import Path
 
@@ -143,6 +145,16 @@ def test_template_calls_of_a_module_are_tasks(tmp_path: Path) -> None:
     taskset = Taskset.from_file(tmp_path / "tasks.py")
     assert [(task.env, task.id, task.args) for task in taskset] == [("letters", "count", {"word": "banana"}), ("letters", "count", {"word": "kiwi"})]
     assert "banana" in taskset and taskset.source == tmp_path / "tasks.py"
+
+
+def test_a_module_of_another_folder_with_the_same_name_is_not_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = types.ModuleType("env")
+    other.__file__ = "/somewhere/else/env.py"
+    monkeypatch.setitem(sys.modules, "env", other)
+    (tmp_path / "env.py").write_text("WORD = 'banana'\n")
+    (tmp_path / "tasks.py").write_text("from env import WORD\nfrom proctor import Task\ntasks = [Task('letters', 'count', {'word': WORD}, slug='a')]\n")
+    assert [task.args for task in Taskset.from_file(tmp_path / "tasks.py")] == [{"word": "banana"}]
+    assert sys.modules["env"] is other
 
 
 def test_two_folders_may_each_have_an_env_py(tmp_path: Path) -> None:

@@ -61,6 +61,12 @@ def import_file(file: Path) -> ModuleType:
 
 @contextlib.contextmanager
 def _beside(folder: Path) -> Iterator[None]:
+    """`folder` first on the path. Modules of other folders that are called as a file here (`env`, say) step aside meanwhile; those that came from
+    here are forgotten afterwards."""
+    here = {file.stem for file in folder.glob("*.py")} | {file.parent.name for file in folder.glob("*/__init__.py")}
+    aside = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in here and not _is_of(module, folder)}
+    for name in aside:
+        del sys.modules[name]
     before = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
@@ -68,9 +74,14 @@ def _beside(folder: Path) -> Iterator[None]:
     finally:
         sys.path.remove(str(folder))
         for name in set(sys.modules) - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and not name.startswith("proctor_source_") and Path(file).resolve().is_relative_to(folder):
+            if not name.startswith("proctor_source_") and _is_of(sys.modules[name], folder):
                 del sys.modules[name]
+        sys.modules.update(aside)
+
+
+def _is_of(module: ModuleType, folder: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and Path(str(file)).resolve().is_relative_to(folder)
 
 
 def _tasks(modules: list[ModuleType]) -> list[Task]:
