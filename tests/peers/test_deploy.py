@@ -106,11 +106,12 @@ def test_the_same_folder_is_built_once_and_again_on_demand(hud: Hud, server: Ser
 
 
 def test_a_build_secret_reaches_its_step_and_no_log(hud: Hud, server: Server, name: str) -> None:
-    uses = """RUN --mount=type=secret,id=GITHUB_TOKEN ["/usr/local/bin/python3", "-c", "print('got', open('/run/secrets/GITHUB_TOKEN').read())"]\n"""
+    program = f"print('{name} got', open('/run/secrets/GITHUB_TOKEN').read())"  # a step of its own: a cached one would print nothing
+    uses = f'RUN --mount=type=secret,id=GITHUB_TOKEN ["/usr/local/bin/python3", "-c", "{program}"]\n'
     (hud.home / "work" / "Dockerfile.hud").write_text(f"FROM {base_image()}\nUSER 0\n{uses}COPY env.py /opt/proctor/env.py\n")
     code, told, said = hud.deploy("--secret", "id=GITHUB_TOKEN,env=GITHUB_TOKEN")
     assert code == 0 and told["status"] == "SUCCEEDED", said
-    assert "got [secret]" in said and SECRET not in said
+    assert f"{name} got [secret]" in said and SECRET not in said
     assert SECRET not in server.http.get(f"/api/environments/{name}/versions/1/log").text
     assert server.query("SELECT count(*) FROM environments_environmentversion WHERE build_secrets_encrypted <> ''") == [(0,)]
 

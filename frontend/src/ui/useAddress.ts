@@ -1,21 +1,25 @@
 /** A part of the page's state that stands in the address, and how to change it without a new place in the history. */
-import { useEffect, useRef } from "react";
-import { useSearchParams } from "react-router";
+import { useEffect } from "react";
+import { useLocation, useSearchParams } from "react-router";
+
+/** What was asked for last, by whichever part of the page: keys may come quicker than the address follows. */
+let asked: { path: string; params: URLSearchParams; at: number } | null = null;
+const PENDING_MS = 1000;
 
 export function useAddress(): [URLSearchParams, (changes: Record<string, string>) => void] {
   const [params, setParams] = useSearchParams();
-  /** What was asked for last: keys may come quicker than the address follows. */
-  const latest = useRef(params);
+  const { pathname } = useLocation();
   useEffect(() => {
-    latest.current = params;
+    if (asked?.params.toString() === params.toString()) asked = null;
   }, [params]);
   const put = (changes: Record<string, string>) => {
-    const next = new URLSearchParams(latest.current);
+    const pending = asked?.path === pathname && Date.now() - asked.at < PENDING_MS ? asked.params : params;
+    const next = new URLSearchParams(pending);
     for (const [name, value] of Object.entries(changes)) {
       if (value) next.set(name, value);
       else next.delete(name);
     }
-    latest.current = next;
+    asked = { path: pathname, params: next, at: Date.now() };
     setParams(next, { replace: true });
   };
   return [params, put];
