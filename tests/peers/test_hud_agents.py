@@ -62,8 +62,16 @@ def ended(server: Server, job_id: str) -> dict[str, Any]:
 
 def hosts(server: Server) -> list[psutil.Process]:
     """The child itself, not its guard."""
-    children = [process for process in server.processes() if any(part.endswith("hudhost/child.py") for part in process.cmdline())]
-    return [process for process in children if "guard.py" not in " ".join(process.cmdline())]
+    commands = [(process, command_of(process)) for process in server.processes()]
+    return [process for process, command in commands if "hudhost/child.py" in command and "guard.py" not in command]
+
+
+def command_of(process: psutil.Process) -> str:
+    """Empty for one that has just ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 @pytest.mark.parametrize(("agent", "api"), [("openai", "openai"), ("claude", "anthropic"), ("gemini", "gemini")])

@@ -34,7 +34,7 @@ def test_a_taskset_of_the_platform_runs_here_against_environments_there(sdk: Sdk
     for run in told["runs"]:
         shown = run_of(run["id"])
         assert (shown["counted"], shown["reward"]) == ("graded", run["reward"])
-    assert live_sessions(server) == []
+    until(lambda: not live_sessions(server), 20, why=server.log)
     until(lambda: not containers_of_sessions(server), 20)
 
 
@@ -43,8 +43,9 @@ def test_capabilities_are_reached_through_tunnels_of_their_own(sdk: Sdk, server:
 
 
 def test_a_session_is_linked_to_its_run_and_gone_after_ctrl_c(sdk: Sdk, server: Server, tmp_path: Path) -> None:
+    until(lambda: not live_sessions(server), 30, why=server.log)
     process = sdk.start("tunnel-waits", "letters", str(tmp_path / "never"))
-    session = until(lambda: next((found for found in live_sessions(server) if found["state"] == "open"), None), 60, why=server.log)
+    session = until(lambda: next((found for found in live_sessions(server) if found["state"] == "open" and found["run_id"]), None), 60, why=server.log)
     run = server.get(f"/api/runs/{session['run_id']}")
     assert run["state"] == "running" and len(containers_of_sessions(server)) == 1
     process.send_signal(signal.SIGINT)
@@ -73,7 +74,7 @@ def test_another_team_does_not_find_the_environment(sdk: Sdk, server: Server, ot
 
 def test_after_kill_9_of_the_worker_no_session_and_no_container_stays(sdk: Sdk, server: Server, tmp_path: Path) -> None:
     process = sdk.start("tunnel-waits", "letters", str(tmp_path / "never"))
-    session = until(lambda: next((found for found in live_sessions(server) if found["state"] == "open"), None), 60, why=server.log)
+    session = until(lambda: next((found for found in live_sessions(server) if found["state"] == "open" and found["run_id"]), None), 60, why=server.log)
     kill(server.worker_fork())
     until(lambda: not live_sessions(server) and not containers_of_sessions(server), 60, why=server.log)
     told = server.get(f"/runtime/sessions/{session['id']}")
