@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 async def execute_run(run_id: str, attempt: int) -> None:
     worker = current()
     key = uuid.UUID(run_id)
+    await worker.until_ready()
     if worker.stopping or not await worker.ledger.write(execution.claim, key, attempt, worker.id):
         return
     rollout = worker.rollouts[key] = asyncio.create_task(roll_out(worker, key, attempt + 1))

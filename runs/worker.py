@@ -89,6 +89,11 @@ class WorkerProcess:
             asyncio.run_coroutine_threadsafe(self._close(), self.loop).result(CLOSE_S)
         self.ledger.stop()
 
+    async def until_ready(self) -> None:
+        """Until it is known what this worker can start: a broker hands out messages from the first moment on."""
+        while not (self.ready.is_set() or self.stopping):  # noqa: ASYNC110 - the scheduler's thread waits for the same event
+            await asyncio.sleep(0.05)
+
     async def _open(self) -> None:
         """The engine first, then what the predecessor left, then runs."""
         await self._find_engine()

@@ -1,0 +1,35 @@
+"""What a worker does with messages that come before it knows what it can start. Whole workers: tests/journeys/test_kill.py."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from typing import Any
+
+import pytest
+
+from runs import actors
+from runs.worker import WorkerProcess
+
+
+class Ledger:
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    async def write(self, *call: Any) -> bool:
+        """No claim is ever given."""
+        self.asked.append(call)
+        return False
+
+
+async def test_a_message_waits_until_the_worker_knows_what_it_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = WorkerProcess.__new__(WorkerProcess)
+    worker.id, worker.ready, worker.stopping, worker.ledger = "w1", threading.Event(), False, Ledger()  # type: ignore[assignment]
+    monkeypatch.setattr(actors, "current", lambda: worker)
+    message = asyncio.create_task(actors.execute_run.fn.__wrapped__(str(uuid.uuid4()), 0))
+    await asyncio.sleep(0.2)
+    assert worker.ledger.asked == []  # type: ignore[attr-defined]
+    worker.ready.set()
+    await message
+    assert len(worker.ledger.asked) == 1  # type: ignore[attr-defined]
