@@ -41,9 +41,9 @@ export default function DiffPage() {
 }
 
 function useShown() {
-  const [params, put] = useAddress();
+  const [params, put, latest] = useAddress();
   const view = VIEWS.find(([name]) => name === params.get("view"))?.[0] ?? usualView();
-  return { kind: params.get("kind") ?? "", q: params.get("q") ?? "", task: params.get("task"), view: view as View, whole: params.get("all") === "1", put };
+  return { kind: params.get("kind") ?? "", q: params.get("q") ?? "", task: params.get("task"), view: view as View, whole: params.get("all") === "1", put, latest };
 }
 type Shown = ReturnType<typeof useShown>;
 
@@ -60,11 +60,19 @@ function Known({ set, pair }: { set: TasksetOut; pair: Pair }) {
     shown.put({ task: row.slug });
     list.current?.scrollTo(to);
   };
-  const nextView = VIEWS[(VIEWS.findIndex(([name]) => name === shown.view) + 1) % VIEWS.length]?.[0] ?? "split";
+  /** From the task that was asked for last, which may not be drawn yet. */
+  const move = (by: number) => {
+    const task = shown.latest().get("task") ?? rows[0]?.slug;
+    go(rows.findIndex((row) => row.slug === task) + by);
+  };
+  const nextView = () => {
+    const view = shown.latest().get("view") ?? shown.view;
+    return VIEWS[(VIEWS.findIndex(([name]) => name === view) + 1) % VIEWS.length]?.[0] ?? "split";
+  };
   useKeys("Changes", [
-    { keys: "j", what: "Next changed task", run: () => go(at + 1) },
-    { keys: "k", what: "Changed task before", run: () => go(at - 1) },
-    { keys: "v", what: "Next view: fields, side by side, unified", run: () => shown.put({ view: nextView }) },
+    { keys: "j", what: "Next changed task", run: () => move(1) },
+    { keys: "k", what: "Changed task before", run: () => move(-1) },
+    { keys: "v", what: "Next view: fields, side by side, unified", run: () => shown.put({ view: nextView() }) },
   ]);
   const names = [nameOf(first?.from, pair.from), nameOf(first?.to, pair.to)] as const;
   return (

@@ -124,12 +124,13 @@ function useDecisions(set: string): [Decisions, Decide] {
 }
 
 function Changes({ set, draft, decisions, decide }: { set: TasksetOut; draft: DraftOut; decisions: Decisions; decide: Decide }) {
-  const [params, put] = useAddress();
+  const [params, put, latest] = useAddress();
   const list = useRef<TableHandle>(null);
   const q = params.get("q") ?? "";
   const conflicts = new Map(draft.conflicts.map((one) => [one.slug, one]));
   const rows = draft.changes.filter((change) => change.slug.toLowerCase().includes(q.toLowerCase())).toSorted((a, b) => Number(conflicts.has(b.slug)) - Number(conflicts.has(a.slug)));
-  const at = Math.max(0, rows.findIndex((row) => row.slug === params.get("task")));
+  const placeOf = (from: URLSearchParams) => Math.max(0, rows.findIndex((row) => row.slug === from.get("task")));
+  const at = placeOf(params);
   const change = rows[at];
   const go = (to: number) => {
     const row = rows[to];
@@ -143,9 +144,9 @@ function Changes({ set, draft, decisions, decide }: { set: TasksetOut; draft: Dr
     go(at + 1);
   };
   useKeys("Changes", [
-    { keys: "j", what: "Next change", run: () => go(at + 1) },
-    { keys: "k", what: "Change before", run: () => go(at - 1) },
-    { keys: "v", what: "Other view", run: () => put({ view: viewOf(params) === "unified" ? "split" : "unified" }) },
+    { keys: "j", what: "Next change", run: () => go(placeOf(latest()) + 1) },
+    { keys: "k", what: "Change before", run: () => go(placeOf(latest()) - 1) },
+    { keys: "v", what: "Other view", run: () => put({ view: viewOf(latest()) === "unified" ? "split" : "unified" }) },
     { keys: "a", what: "Accept theirs, in a conflict", run: () => choose("theirs") },
     { keys: "m", what: "Keep mine, in a conflict", run: () => choose("mine") },
   ]);

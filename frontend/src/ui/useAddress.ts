@@ -6,15 +6,16 @@ import { useLocation, useSearchParams } from "react-router";
 let asked: { path: string; params: URLSearchParams; at: number } | null = null;
 const PENDING_MS = 1000;
 
-export function useAddress(): [URLSearchParams, (changes: Record<string, string>) => void] {
+/** What is drawn, how to change it, and what was asked for last: who moves on from where one is must ask for that. */
+export function useAddress(): [URLSearchParams, (changes: Record<string, string>) => void, () => URLSearchParams] {
   const [params, setParams] = useSearchParams();
   const { pathname } = useLocation();
   useEffect(() => {
     if (asked?.params.toString() === params.toString()) asked = null;
   }, [params]);
+  const latest = () => (asked?.path === pathname && Date.now() - asked.at < PENDING_MS ? asked.params : params);
   const put = (changes: Record<string, string>) => {
-    const pending = asked?.path === pathname && Date.now() - asked.at < PENDING_MS ? asked.params : params;
-    const next = new URLSearchParams(pending);
+    const next = new URLSearchParams(latest());
     for (const [name, value] of Object.entries(changes)) {
       if (value) next.set(name, value);
       else next.delete(name);
@@ -22,5 +23,5 @@ export function useAddress(): [URLSearchParams, (changes: Record<string, string>
     asked = { path: pathname, params: next, at: Date.now() };
     setParams(next, { replace: true });
   };
-  return [params, put];
+  return [params, put, latest];
 }
