@@ -10,20 +10,21 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from django.conf import settings
 from django.http import HttpRequest
 
 from accounts.callers import Caller
-from accounts.http import endpoint
+from accounts.http import async_endpoint, endpoint
 from environments.hud02 import calling
-from environments.hud02.api import called, text64
+from environments.hud02.api import text64
 from environments.models import RuntimeSession
 from environments.sessions import actions as sessions
 from proctor.hud02.calls import BadCall, Call, expand_calls
 from proctor.hud02.grading import reward_of
+from proctor.hud02.returned import blocks_of, observation_of
 from proctor.rollout.steps import Recorder, now, text_block
 from proctor.wire.base import WireOut
 from runs.actions import reports
@@ -40,6 +41,7 @@ from web.errors import AppError, invalid, problem
 from web.threads import in_reader, in_writer
 
 MOST_RUNS = 1_000
+B = TypeVar("B")
 
 
 class JobIn(WireOut):
@@ -88,7 +90,7 @@ def _trajectory(run: Run) -> dict[str, Any]:
     return {"id": str(run.wire_id), "reward": run.reward, "logs": log, "error": run.error, "trajectory": trajectory_of(steps.payloads_of(run))}
 
 
-@called()
+@async_endpoint("run")
 async def reset(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
     """Runs the setup and begins a task run. Raises AppError 422 when the setup fails."""
     session, given = await calling.find_open(caller, session_id), await in_reader(parse_body, request, ResetIn)
@@ -114,7 +116,7 @@ def _begin(caller: Caller, session: RuntimeSession, run_id: str, slug: str | Non
     return run
 
 
-@called()
+@async_endpoint("run")
 async def invoke(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
     """A function of the controller; what a task run does is one of its steps, and `evaluate` grades it."""
     session, body = await calling.find_open(caller, session_id), await in_reader(read_body, request)
@@ -164,18 +166,13 @@ async def _told(caller: Caller, session: RuntimeSession, run: Run | None, call: 
     finally:
         if run is not None:
             recorder = Recorder(str(run.wire_id), _Spans(caller.team_id, run.id))  # type: ignore[arg-type]
-            asked = {"name": call.function, "arguments": {"args": call.to_json()["args"]}, "id": f"call_{call.function}"}
-            await recorder.record("tool", started_at=started_at, error=error, call=asked, result=result)
+            await recorder.record("tool", started_at=started_at, error=error, call=call.to_step(), result=result)
 
 
 def _content(result: Any) -> list[dict[str, Any]]:
     """An observation as text and image, anything else as its JSON."""
-    observation = result.get("observation") if isinstance(result, Mapping) else None
-    if not isinstance(observation, Mapping):
-        return [text_block(json.dumps(result, ensure_ascii=False))]
-    text, shot = observation.get("text"), observation.get("screenshot")
-    image = [{"type": "image", "data": shot, "mimeType": "image/png"}] if isinstance(shot, str) else []
-    return ([text_block(text)] if isinstance(text, str) else []) + image
+    observation = observation_of(result)
+    return [text_block(json.dumps(result, ensure_ascii=False))] if observation is None else blocks_of(observation)
 
 
 @dataclass(frozen=True)
@@ -226,7 +223,7 @@ class Telemetry(msgspec.Struct):
 @endpoint("POST", scope="run")
 def upload_telemetry(request: HttpRequest, caller: Caller, task_run_id: str) -> dict[str, Any]:
     """Of `hud.trace`: each record is a step; the root trace's end ends the run. The same records again add nothing."""
-    given = _telemetry(request)
+    given = _body(request, Telemetry)
     run, _made = reports.ensure_run(caller, task_run_id)
     if run.source == "hosted":
         return {}
@@ -236,9 +233,9 @@ def upload_telemetry(request: HttpRequest, caller: Caller, task_run_id: str) -> 
     return {}
 
 
-def _telemetry(request: HttpRequest) -> Telemetry:
+def _body(request: HttpRequest, shape: type[B]) -> B:
     try:
-        return msgspec.json.decode(read_body(request, "telemetry_bytes") or b"{}", type=Telemetry)
+        return msgspec.json.decode(read_body(request, "telemetry_bytes") or b"{}", type=shape)
     except msgspec.DecodeError as error:
         raise invalid([problem("", str(error))]) from None
 
@@ -252,7 +249,10 @@ class _Record(msgspec.Struct):
 
 def _span(run: Run, record: msgspec.Raw) -> bytes:
     """A step in HUD's present shape, known again by its content."""
-    seen = msgspec.json.decode(record, type=_Record)
+    try:
+        seen = msgspec.json.decode(record, type=_Record)
+    except msgspec.ValidationError:  # of another shape: kept whole, with nothing read out of it
+        seen = _Record()
     name = str(seen.metadata.get("mcp_method") or seen.type)
     call = {"name": name, "arguments": record, "id": name}
     is_error = bool(seen.metadata.get("mcp_is_error"))
@@ -267,8 +267,18 @@ def _span(run: Run, record: msgspec.Raw) -> bytes:
     )  # fmt: skip
 
 
+class EnvironmentSteps(msgspec.Struct):
+    steps: list[msgspec.Raw] = []
+
+
+class EnvironmentTelemetry(msgspec.Struct):
+    results: EnvironmentSteps = msgspec.field(default_factory=EnvironmentSteps)
+
+
 @endpoint("POST", scope="run")
 def upload_steps(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
-    """0.2.10 tells an environment's steps after the fact; those that went through `invoke` are known already."""
-    sessions.get_session(caller, session_id)
+    """What a client tells of an environment after the fact: steps of its run, which begins with them when `reset` did not. Again adds nothing."""
+    session, given = sessions.get_session(caller, session_id), _body(request, EnvironmentTelemetry)
+    run = _run_of(caller, session) or _begin(caller, session, str(session.id), None)
+    _store(caller.team_id, run.id, [_span(run, record) for record in given.results.steps])
     return {}

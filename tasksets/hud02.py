@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from accounts.callers import Caller
 from accounts.http import endpoint
 from accounts.names import normalise
+from environments.hud02.names import image_handle
 from environments.queries import newest_ready_of
 from tasksets import actions, queries
 from tasksets.queries import VersionTask
@@ -22,6 +23,7 @@ from web.errors import AppError, invalid, problem
 
 TEMPLATE = "task"
 DOCKER = "docker"
+MOST = 20_000
 PARTS = ("prompt", "setup", "evaluate", "config", "system_prompt", "sensitive_data", "metadata")
 
 
@@ -73,9 +75,7 @@ def _row(index: int, row: Row) -> dict[str, Any]:
 
 def _environment(row: Row) -> str:
     """The gym, or for an image its last word."""
-    if row.image_uri:
-        return normalise(row.image_uri.rpartition("/")[2].partition(":")[0].partition("@")[0])[:80] or "image"
-    return row.gym or "qa"
+    return image_handle(row.image_uri) if row.image_uri else row.gym or "qa"
 
 
 @endpoint("GET", scope="read")
@@ -88,9 +88,6 @@ def list_tasks(request: HttpRequest, caller: Caller, ref: str) -> dict[str, Any]
         raise AppError("too_large", 413, f"HUD 0.2.x reads a taskset in one reply: at most {MOST:,} tasks, this has {found.version.task_count:,}")
     images = {name: version.image for name, version in newest_ready_of(caller.team_id, found.version.environments).items() if version.environment.kind == "hud02"}
     return {"evalset": [_legacy(task, images) for task in queries.iter_version_tasks(found.version)]}
-
-
-MOST = 20_000
 
 
 def _legacy(task: VersionTask, images: dict[str, str]) -> dict[str, Any]:

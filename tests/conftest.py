@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 if "PROCTOR_DATA" not in os.environ:
     os.environ["PROCTOR_DATA"] = tempfile.mkdtemp(prefix="proctor-test-")
@@ -42,6 +44,14 @@ def make_person(email: str, team_title: str) -> Person:
 @pytest.fixture(autouse=True)
 def fast_passwords(settings: object) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def blobs(settings: Any, tmp_path: Path) -> Path:
+    """Where files are kept: a folder of the test's own."""
+    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
+    settings.STORAGES = {**settings.STORAGES, "default": backend}
+    return tmp_path / "blobs"
 
 
 @pytest.fixture

@@ -44,6 +44,22 @@ def endpoint(*methods: str, scope: str, writes: bool | None = None) -> Callable[
     return wrap
 
 
+def async_endpoint(scope: str) -> Callable[[View], View]:
+    """For work that itself awaits (a sandbox, a worker): the function is async; only who is asking is found in a reader's thread."""
+
+    def wrap(function: View) -> View:
+        @csrf_exempt
+        @functools.wraps(function)
+        async def view(request: HttpRequest, **params: Any) -> HttpResponseBase:
+            caller = await in_reader(caller_of, request)
+            caller.require(scope)
+            return render(await function(request, caller, **params))
+
+        return view
+
+    return wrap
+
+
 def methods(**views: View) -> View:
     """One URL, a view per method: `methods(GET=list_projects, POST=create_project)`; others answer 405."""
 

@@ -5,48 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.callers import Caller
 from accounts.http import endpoint
-from accounts.queries import public_url
 from environments import deploy, queries
+from environments.context_places import address_of, build_of
 from environments.models import EnvironmentVersion
 from proctor.wire.environments import DeployIn, UploadedContext
 from web.bodies import parse_body
-from web.crypto import sign, unsign
-from web.errors import AppError, not_found
-from web.ids import known_uuid
 
-SIGNED = "build-context"
+PLACE = "hud-build-context"
 STATUS = {"ready": "SUCCEEDED", "failed": "FAILED", "cancelled": "CANCELLED"}
 """Ours → HUD's; what is under way is IN_PROGRESS, or CANCELLING."""
 
 
 @endpoint("POST", scope="write")
 def reserve(request: HttpRequest, caller: Caller) -> dict[str, Any]:
-    build_id = str(deploy.reserve(caller).id)
-    address = reverse("hud-build-context", args=[sign(SIGNED, build_id)])
-    return UploadedContext(build_id=build_id, upload_url=f"{_origin(request)}{address}").model_dump()
-
-
-def _origin(request: HttpRequest) -> str:
-    """Where the client reached us, else the configured address."""
-    host = request.META.get("HTTP_HOST")
-    return f"{request.scheme}://{host}" if host else public_url()
+    build_id = deploy.reserve(caller).id
+    return UploadedContext(build_id=str(build_id), upload_url=address_of(request, PLACE, build_id)).model_dump()
 
 
 @csrf_exempt
 def put_context(request: HttpRequest, token: str) -> HttpResponse:
-    """The address is the permission; the client sends no key. Sync, so that a large body has a thread of its own."""
-    if request.method != "PUT":
-        raise AppError("method_not_allowed", 405, f"{request.method} is not served here", headers={"Allow": "PUT"})
-    build_id = unsign(SIGNED, token, max_age_s=int(deploy.LIFE.total_seconds()))
-    if not isinstance(build_id, str):
-        raise not_found("Build context")
-    announced = request.META.get("CONTENT_LENGTH") or ""
-    deploy.receive(known_uuid(build_id, "Build"), request, int(announced) if announced.isdigit() else None)  # type: ignore[arg-type]
+    """The client sends no key. Sync, so that a large body has a thread of its own."""
+    build_id, announced = build_of(request, PLACE, token), request.META.get("CONTENT_LENGTH") or ""
+    deploy.receive(build_id, request, int(announced) if announced.isdigit() else None)  # type: ignore[arg-type]
     return HttpResponse(status=200)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from proctor.addresses import PrivateAddress, is_public, resolve
+from proctor.addresses import address_to_dial
 
 CONNECT_S, SILENCE_S = 10.0, 60.0
 
@@ -40,13 +40,8 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        try:
-            addresses = resolve(host, port)
-        except OSError as error:
-            raise httpcore.ConnectError(f"the name {host} has no address") from error
-        if not self._may_lead_inside and not all(is_public(address) for address in addresses):
-            raise PrivateAddress(host)
-        stream = self._inner.connect_tcp(str(addresses[0]), port, timeout, local_address, socket_options)
+        address = address_to_dial(host, port, may_lead_inside=self._may_lead_inside)
+        stream = self._inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
         return _Stream(stream, self._deadline)
 
     def connect_unix_socket(self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None) -> httpcore.NetworkStream:  # fmt: skip

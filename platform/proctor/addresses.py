@@ -81,6 +81,18 @@ def _carried(address: Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
 
 
+def address_to_dial(host: str, port: int, *, may_lead_inside: bool = False) -> Address:
+    """The address that was checked, so that what is dialled is what was asked for. Raises httpcore.ConnectError for a name without one,
+    PrivateAddress for one that leads inside."""
+    try:
+        addresses = resolve(host, port)
+    except OSError as error:
+        raise httpcore.ConnectError(f"the name {host} has no address") from error
+    if not may_lead_inside and not all(is_public(address) for address in addresses):
+        raise PrivateAddress(host)
+    return addresses[0]
+
+
 class PublicOnly(httpcore.AsyncNetworkBackend):
     """Opens connections to public addresses only, by the address that was checked."""
 
@@ -95,13 +107,8 @@ class PublicOnly(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        try:
-            addresses = await asyncio.to_thread(resolve, host, port)
-        except OSError as error:
-            raise httpcore.ConnectError(f"the name {host} has no address") from error
-        if not all(is_public(address) for address in addresses):
-            raise PrivateAddress(host)
-        return await self._inner.connect_tcp(str(addresses[0]), port, timeout, local_address, socket_options)
+        address = await asyncio.to_thread(address_to_dial, host, port)
+        return await self._inner.connect_tcp(str(address), port, timeout, local_address, socket_options)
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None

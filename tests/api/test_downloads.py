@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,18 +16,14 @@ from tests.api.test_imports_folders import folder, zipped
 from tests.support.imports import Imports
 from tests.support.tasksets import body_of, row
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 FORMATS = ["json", "jsonl", "csv", "parquet", "zip"]
 ROWS = [
     row("=1+1", args={"z": 1, "a": {"n": 2}}),
     row("b", env="-x", columns={"tag": "é\n"}, validation=[{"name": "t", "arguments": {}}], agent_config={}),
     row("'=c", runtime_config={"limits": {"run_timeout_s": 5}}, verifier={"env": "v", "id": "w", "args": {}}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> None:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
 
 
 @pytest.fixture

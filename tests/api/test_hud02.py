@@ -11,6 +11,8 @@ import pytest
 from django.test import Client
 
 from accounts.callers import Caller
+from accounts.names import normalise
+from environments.hud02.names import image_handle
 from environments.models import Environment, EnvironmentVersion, RuntimeSession
 from environments.sessions.actions import open_on
 from runs.hud02 import _store
@@ -62,6 +64,15 @@ def test_a_record_that_is_sent_again_is_one_step(client_for: Any, ada_key: str) 
     assert client.get(f"/api/runs/{run_id}/steps").json()["total"] == 1
 
 
+def test_steps_that_are_told_after_the_fact_are_kept_once_whatever_their_shape(client_for: Any, ada_key: str, session: RuntimeSession) -> None:
+    client, address = client_for(ada_key), f"/v2/environments/{session.id}/telemetry-upload"
+    body = {"results": {"steps": [{"type": "click", "metadata": None}, "as text", {"n": 1}]}}
+    assert [post(client, address, body).status_code for _ in range(2)] == [200, 200]
+    session.refresh_from_db()
+    assert client.get(f"/api/runs/{session.run_wire_id}/steps").json()["total"] == 3
+    assert post(client, address, {"results": 5}).status_code == 422
+
+
 @pytest.mark.parametrize("row", [{"prompt": 5}, {"prompt": "p", "gym": "docker"}, {}])
 def test_a_row_that_is_no_task_is_refused(client_for: Any, ada_key: str, row: dict[str, Any]) -> None:
     answer = post(client_for(ada_key), "/v2/tasksets", {"name": "legacy", "tasks": [row]})
@@ -78,12 +89,21 @@ def test_digits_of_a_call_survive(client_for: Any, ada_key: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "body"),
-    [("state", None), ("execute", {"command": ["true"]}), ("get_archive", {"path": "/"}), ("put_archive", {"path": "/", "content": ""}), ("invoke", {"function": "a", "args": []}), ("close", {})],
+    [("state", None), ("execute", {"command": ["true"]}), ("get_archive", {"path": "/"}), ("put_archive", {"path": "/", "content": ""}), ("telemetry-upload", {}), ("invoke", {"function": "a", "args": []}), ("close", {})],
 )
 def test_another_teams_environment_is_not_there(client_for: Any, cy_key: str, session: RuntimeSession, path: str, body: object) -> None:
     client, address = client_for(cy_key), f"/v2/environments/{session.id}/{path}"
     answer = client.get(f"/hud02{address}") if body is None else post(client, address, body)
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("image", "handle"),
+    [("team/clicks:1", "clicks"), ("host:5000/team/Clicks", "clicks"), ("clicks@sha256:" + "0" * 64, "clicks"), ("a/b/c.d_e:f@sha256:0", "cde"), ("@@", "image")],
+)
+def test_an_image_without_an_environment_is_called_by_its_last_word(image: str, handle: str) -> None:
+    assert normalise(image_handle(image)) == image_handle(image)
+    assert image_handle(image).replace("-", "") == handle
 
 
 @pytest.mark.parametrize("name", ["os;print(1)", "a\nprint(1)", "", "a b"])

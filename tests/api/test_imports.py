@@ -8,7 +8,6 @@ import io
 import json
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -24,15 +23,10 @@ from tests.support.imports import Imports, lines
 from tests.support.tasksets import body_of, row
 from web.errors import AppError
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 GSM8K = Path(__file__).parents[1] / "data" / "gsm8k" / "model_solutions.jsonl"
 ZOO = {"env": {"column": None, "constant": "zoo"}}
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> Path:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
-    return tmp_path / "blobs"
 
 
 @pytest.fixture

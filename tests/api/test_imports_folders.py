@@ -7,7 +7,6 @@ import json
 import stat
 import tarfile
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,14 +21,9 @@ from tasksets.imports.worker import process_one
 from tests.support.imports import Imports
 from tests.support.tasksets import row
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 TOML = '[task]\nname = "x"\nkeywords = ["a"]\n[metadata]\nlevel = 1.10\n[agent]\ntimeout_sec = 90.0\n[environment]\ncpus = 2\nmemory_mb = 512\n'
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> Path:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
-    return tmp_path / "blobs"
 
 
 @pytest.fixture

@@ -19,15 +19,10 @@ from tests.support.imports import Imports
 from tests.support.tasksets import body_of
 from web.errors import AppError
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 ZOO = {"env": {"column": None, "constant": "zoo"}}
 MB = 1_000_000
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> Path:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
-    return tmp_path / "blobs"
 
 
 @pytest.fixture

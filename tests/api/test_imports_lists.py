@@ -11,14 +11,10 @@ from tasksets.imports.models import Import, ImportProblem, SavedMapping, Upload
 from tests.support.imports import Imports, lines
 from tests.support.tasksets import row
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 ZOO = {"env": {"column": None, "constant": "zoo"}}
 AS_JSON = {"args": {"n": {"column": "n", "kind": "json"}}}
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Any) -> None:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
 
 
 @pytest.fixture

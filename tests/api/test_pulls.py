@@ -7,7 +7,6 @@ import logging
 import socket
 import time
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +24,8 @@ from tasksets.pulls import actions, remote
 from tests.support.peer import Handler, peer
 from tests.support.tasksets import Api, row
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 KEY = "pk_peer_secret_0123456789"
 ROWS = [b'{"slug":"a","env":"e","id":"t","args":{"n":1.10}}', b'{"slug":"b","env":"e","id":"t"}', b'{"slug":"c","env":"e","id":"t"}']
 BODY = b"".join(line + b"\n" for line in ROWS)
@@ -36,12 +37,6 @@ def digest_of(rows: list[bytes]) -> str:
 
 
 DIGEST = digest_of(ROWS)
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> None:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
 
 
 @pytest.fixture

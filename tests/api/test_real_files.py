@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+import pyarrow
 import pytest
 
 from tests.support.imports import Imports
 from tests.support.tasksets import body_of
+
+pytestmark = pytest.mark.usefixtures("blobs")
 
 DATA = Path(__file__).parents[1] / "data"
 REAL = DATA / "real"
@@ -27,12 +29,6 @@ FILES = {
     "real/penguins-raw.csv": ("csv", "columns", 344, {"Island": "Torgersen", "Culmen Length (mm)": "39.1"}),
     "real/unemployment.tsv": ("tsv", "columns", 3218, {"rate": ".097"}),
 }
-
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> None:
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
 
 
 @pytest.fixture
@@ -57,10 +53,8 @@ def test_a_real_file_is_taken_as_it_is_and_comes_back_to_an_equal_digest(api: Im
 
 def test_a_parquet_file_of_another_writer_is_read(api: Imports) -> None:
     """Written by pandas through Arrow 0.7.1, shipped in pyarrow's own tests."""
-    pyarrow = pytest.importorskip("pyarrow")
     path = Path(pyarrow.__file__).parent / "tests" / "data" / "parquet" / "v0.7.1.parquet"
-    if not path.exists():
-        pytest.skip("this pyarrow ships no test data")
+    assert path.exists(), "this pyarrow ships no test data"
     done = api.bring(path.read_bytes(), path.name, name="diamonds")
     assert done["tasks_created"] == 10
     assert json.loads(body_of(api.get("/api/tasksets/diamonds/export")))["tasks"][0]["args"]["carat"] == 0.23

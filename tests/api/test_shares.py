@@ -23,10 +23,8 @@ from web.masking import MaskingFormatter, mask
 
 
 @pytest.fixture(autouse=True)
-def fresh(settings: Any, tmp_path: Path) -> None:
+def fresh(settings: Any, blobs: Path) -> None:
     throttle.forget("share:127.0.0.1")
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path / "blobs")}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend}
     settings.PROCTOR_PUBLIC_URL = "https://proctor.example/"
 
 

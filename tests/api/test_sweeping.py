@@ -28,14 +28,9 @@ from tasksets.models import Chunk, Import, Mark, TaskContent
 from tasksets.sweeping import sweep
 from tests.support.tasksets import Api, row
 
+pytestmark = pytest.mark.usefixtures("blobs")
+
 DAY = 86_400
-
-
-@pytest.fixture(autouse=True)
-def storage(settings: Any, tmp_path: Path) -> Path:
-    place = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = {**settings.STORAGES, "default": place}
-    return tmp_path
 
 
 @pytest.fixture
@@ -50,11 +45,11 @@ def abandoned(caller: Caller, number: int = 1) -> str:
     return task.content_id
 
 
-def a_day_passes(storage: Path | None = None) -> None:
+def a_day_passes(blobs: Path | None = None) -> None:
     for mark in Mark.objects.all():
         Mark.objects.filter(id=mark.id).update(since=mark.since - timedelta(days=1))
     Blob.objects.update(stored_at=timezone.now() - timedelta(days=2))
-    for path in storage.rglob("*") if storage else ():
+    for path in blobs.rglob("*") if blobs else ():
         os.utime(path, (time.time() - 2 * DAY,) * 2)
 
 
@@ -173,14 +168,14 @@ def test_teams_are_swept_each_by_itself(api: Api, ada: Caller, cy_key: str, cy: 
     assert sweep().contents == 1 and TaskContent.objects.get().team_id == cy.team_id, "the same content of another team is another's"
 
 
-def test_files_of_no_row_go_when_they_are_a_day_old(api: Api, storage: Path) -> None:
+def test_files_of_no_row_go_when_they_are_a_day_old(api: Api, blobs: Path) -> None:
     api.upload("s", row("a"))
-    kept = {path for path in storage.rglob("*") if path.is_file()}
+    kept = {path for path in blobs.rglob("*") if path.is_file()}
     for name in ("exports/ab/gone/x.json.gz", "contexts/gone.tar"):
         default_storage.save(name, ContentFile(b"x"))
     assert sweep().files == 0, "a row may be on its way"
-    a_day_passes(storage)
-    assert sweep().files == 2 and {path for path in storage.rglob("*") if path.is_file()} == kept
+    a_day_passes(blobs)
+    assert sweep().files == 2 and {path for path in blobs.rglob("*") if path.is_file()} == kept
 
 
 def media(body: bytes = b"picture") -> Media:
@@ -193,36 +188,36 @@ def use(caller: Caller, sha256: str) -> Run:
     return run
 
 
-def test_a_blob_that_no_run_shows_goes_and_one_that_a_run_shows_stays(ada: Caller, storage: Path) -> None:
+def test_a_blob_that_no_run_shows_goes_and_one_that_a_run_shows_stays(ada: Caller, blobs: Path) -> None:
     store_blob(ada.team_id, media())
     store_blob(ada.team_id, media(b"kept"))
     use(ada, media(b"kept").sha256)
     assert sweep_blobs() == 0, "its run may be on its way"
-    a_day_passes(storage)
+    a_day_passes(blobs)
     assert sweep_blobs() == 1
     assert [blob.sha256 for blob in Blob.objects.all()] == [media(b"kept").sha256] and default_storage.exists(
         blob_path(media(b"kept").sha256)
     )
 
 
-def test_a_blob_of_another_teams_run_keeps_the_file_and_not_our_row(ada: Caller, cy: Caller, storage: Path) -> None:
+def test_a_blob_of_another_teams_run_keeps_the_file_and_not_our_row(ada: Caller, cy: Caller, blobs: Path) -> None:
     store_blob(ada.team_id, media())
     store_blob(cy.team_id, media())
     use(cy, media().sha256)
-    a_day_passes(storage)
+    a_day_passes(blobs)
     assert sweep_blobs() == 0 and Blob.objects.get().team_id == cy.team_id and default_storage.exists(blob_path(media().sha256))
 
 
-def test_a_blob_that_comes_again_is_young_again(ada: Caller, storage: Path) -> None:
+def test_a_blob_that_comes_again_is_young_again(ada: Caller, blobs: Path) -> None:
     store_blob(ada.team_id, media())
-    a_day_passes(storage)
+    a_day_passes(blobs)
     store_blob(ada.team_id, media())
     assert sweep_blobs() == 0 and default_storage.exists(blob_path(media().sha256))
 
 
-def test_a_blob_that_comes_again_while_its_file_goes_has_its_file(ada: Caller, storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_blob_that_comes_again_while_its_file_goes_has_its_file(ada: Caller, blobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_blob(ada.team_id, media())
-    a_day_passes(storage)
+    a_day_passes(blobs)
     delete = type(default_storage._wrapped).delete if hasattr(default_storage, "_wrapped") else None
     assert delete is not None
 

@@ -7,7 +7,6 @@ import json
 import threading
 import uuid
 import zlib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +22,7 @@ from tasksets import exports
 from tasksets.models import Chunk, Export, TaskContent, Taskset, Version
 from tests.support.tasksets import Api, body_of, row
 
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> None:
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = {**settings.STORAGES, "default": storage}
+pytestmark = pytest.mark.usefixtures("blobs")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +16,7 @@ from tasksets import deleting
 from tasksets.models import Chunk, Draft, DraftChange, Export, HeadTask, TaskContent, Taskset, Version
 from tests.support.tasksets import Api, body_of, row
 
-
-@pytest.fixture(autouse=True)
-def blobs(settings: Any, tmp_path: Path) -> None:
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = {**settings.STORAGES, "default": storage}
+pytestmark = pytest.mark.usefixtures("blobs")
 
 
 @pytest.fixture

@@ -22,12 +22,7 @@ from runs.queries.steps import events_of, read_steps, span_texts
 from tests.live.test_telemetry import body, record, span
 from tests.support.tasksets import Api
 
-
-@pytest.fixture(autouse=True)
-def storage(settings: Any, tmp_path: Path) -> Path:
-    place = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = {**settings.STORAGES, "default": place}
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("blobs")
 
 
 @pytest.fixture
@@ -49,15 +44,15 @@ def texts(run: Run, first: int = 1, last: int = 10_000) -> list[tuple[int, bytes
     return [(found.seq, found.text) for found in span_texts(run.id, first, last)]
 
 
-def files(storage: Path) -> list[Path]:
-    return [path for path in storage.rglob("*") if path.is_file()]
+def files(blobs: Path) -> list[Path]:
+    return [path for path in blobs.rglob("*") if path.is_file()]
 
 
-def test_everything_reads_as_before(run: Run, storage: Path) -> None:
+def test_everything_reads_as_before(run: Run, blobs: Path) -> None:
     before, page, events = texts(run), read_steps(run, after=17, limit=30, attempt=None), events_of(run)
     assert len(before) == 150 and len(events) == 150
     assert compact_some() == 1
-    assert not SpanSegment.objects.exists() and len(files(storage)) == 1
+    assert not SpanSegment.objects.exists() and len(files(blobs)) == 1
     assert texts(run) == before and read_steps(run, after=17, limit=30, attempt=None) == page and events_of(run) == events
     assert texts(run, 60, 70) == before[59:70] and texts(run, 150, 150) == before[149:] and texts(run, 151, 200) == []
     assert compact_some() == 0 and compact(run.id) is False, "done once, it is done"
@@ -78,7 +73,7 @@ def test_a_run_that_goes_on_or_just_ended_is_left_alone(ada: Caller, run: Run) -
     assert compact_some() == 0
 
 
-def test_spans_that_come_later_join_the_file_at_the_next_time(ada: Caller, run: Run, storage: Path) -> None:
+def test_spans_that_come_later_join_the_file_at_the_next_time(ada: Caller, run: Run, blobs: Path) -> None:
     compact_some()
     first = SpanFile.objects.get().path
     assert record(ada, run, body(span(7), *(span(number) for number in range(200, 210)))) == 10, "a known span stays known"
@@ -88,10 +83,10 @@ def test_spans_that_come_later_join_the_file_at_the_next_time(ada: Caller, run: 
     ended(run)
     assert compact_some() == 1
     assert texts(run) == both and not SpanSegment.objects.exists()
-    assert SpanFile.objects.get().path != first and len(files(storage)) == 1, "the old file is gone"
+    assert SpanFile.objects.get().path != first and len(files(blobs)) == 1, "the old file is gone"
 
 
-def test_killed_before_the_commit_it_leaves_a_stray_file_and_every_span(run: Run, storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_before_the_commit_it_leaves_a_stray_file_and_every_span(run: Run, blobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = texts(run)
 
     def killed(*_: object) -> bool:
@@ -101,18 +96,18 @@ def test_killed_before_the_commit_it_leaves_a_stray_file_and_every_span(run: Run
         patch.setattr(compaction, "_commit", killed)
         with pytest.raises(KeyboardInterrupt):
             compact(run.id)
-    assert texts(run) == before and SpanSegment.objects.exists() and len(files(storage)) == 1
+    assert texts(run) == before and SpanSegment.objects.exists() and len(files(blobs)) == 1
     assert sweep_span_files() == 0, "it may be on its way"
-    for path in files(storage):
+    for path in files(blobs):
         os.utime(path, (time.time() - 2 * 86_400,) * 2)
-    assert sweep_span_files() == 1 and files(storage) == []
+    assert sweep_span_files() == 1 and files(blobs) == []
     assert compact(run.id) and texts(run) == before
-    for path in files(storage):
+    for path in files(blobs):
         os.utime(path, (time.time() - 2 * 86_400,) * 2)
     assert sweep_span_files() == 0 and texts(run) == before
 
 
-def test_of_two_at_once_one_is_of_no_use(run: Run, storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_at_once_one_is_of_no_use(run: Run, blobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, store = texts(run), compaction._store
 
     def late(run_id: uuid.UUID, draft: Any) -> str:
@@ -123,7 +118,7 @@ def test_of_two_at_once_one_is_of_no_use(run: Run, storage: Path, monkeypatch: p
 
     monkeypatch.setattr(compaction, "_store", late)
     assert compact(run.id) is False
-    assert texts(run) == before and len(files(storage)) == 1
+    assert texts(run) == before and len(files(blobs)) == 1
 
 
 def test_spans_that_come_while_it_is_written_stay(ada: Caller, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

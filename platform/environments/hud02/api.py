@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import base64
-import functools
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.views.decorators.csrf import csrf_exempt
 from pydantic import Field
 
-from accounts.authentication import caller_of
 from accounts.callers import Caller
-from accounts.http import endpoint, render
+from accounts.http import async_endpoint, endpoint
+from environments import queries
 from environments.hud02 import builds, calling, matching, opening
 from environments.sessions import actions
 from proctor.wire.base import WireOut
@@ -59,28 +57,12 @@ class EvaluateIn(WireOut):
     config: dict[str, Any] = {}
 
 
-def called(scope: str = "run") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An async endpoint: the caller is found in a reader's thread, the rest awaits."""
-
-    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
-        @csrf_exempt
-        @functools.wraps(function)
-        async def view(request: HttpRequest, **params: Any) -> HttpResponseBase:
-            caller = await in_reader(caller_of, request)
-            caller.require(scope)
-            return render(await function(request, caller, **params))
-
-        return view
-
-    return wrap
-
-
 @endpoint("GET", scope="read")
 def get_gym(request: HttpRequest, caller: Caller, name: str) -> dict[str, Any]:
     return {"id": opening.find_gym(caller, name)}
 
 
-@called()
+@async_endpoint("run")
 async def create_environment(request: HttpRequest, caller: Caller) -> dict[str, Any]:
     given = await in_reader(parse_body, request, CreateIn)
     config = given.metadata.get("environment_config") or {}
@@ -95,7 +77,7 @@ def state(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, An
     return {"state": "completed" if session.close_requested_at else STATE[session.state]}
 
 
-@called()
+@async_endpoint("run")
 async def execute(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
     session, given = await calling.find_open(caller, session_id), await in_reader(parse_body, request, ExecuteIn)
     done = await calling.execute(session, given.command, workdir=given.workdir, timeout_s=given.timeout)
@@ -103,7 +85,7 @@ async def execute(request: HttpRequest, caller: Caller, session_id: str) -> dict
     return {"stdout": text64(done.stdout), "stderr": text64(done.stderr), "exit_code": done.exit_code, **facts}
 
 
-@called()
+@async_endpoint("run")
 async def get_archive(request: HttpRequest, caller: Caller, session_id: str) -> HttpResponseBase:
     session, given = await calling.find_open(caller, session_id), await in_reader(parse_body, request, PathIn)
     pieces = calling.get_archive(session, given.path)
@@ -124,7 +106,7 @@ async def _as_json(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[by
     yield b64encode(waiting) + b'"}'
 
 
-@called()
+@async_endpoint("run")
 async def put_archive(request: HttpRequest, caller: Caller, session_id: str) -> dict[str, Any]:
     session, given = await calling.find_open(caller, session_id), await in_reader(_read_archive, request)
     await calling.put_archive(session, given.path, given.content)
@@ -138,24 +120,23 @@ def _read_archive(request: HttpRequest) -> ArchiveIn:
         raise invalid([problem("", str(error))]) from None
 
 
-@called("write")
+@async_endpoint("write")
 async def create_build(request: HttpRequest, caller: Caller) -> dict[str, Any]:
-    reserved = await in_writer(builds.reserve, request, caller)
-    return {"id": reserved.id, "presigned_url": reserved.url}
+    return await in_writer(builds.reserve, request, caller)
 
 
-@called("write")
+@async_endpoint("write")
 async def start_build(request: HttpRequest, caller: Caller, build_id: str) -> dict[str, Any]:
     """Answers when the build has ended: these clients do not ask again."""
     version = await in_writer(builds.order, caller, build_id)
     version = await opening.until_ready(version)
-    log = await in_reader(builds.log_of, version)
+    log = await in_reader(queries.log_end, version)
     if version.status != "ready":
         raise AppError("build_failed", 422, f"The build {version.status}: {version.error}", log=log)
     return {"uri": version.image, "logs": log}
 
 
-@called("read")
+@async_endpoint("read")
 async def evaluate(request: HttpRequest, caller: Caller) -> dict[str, Any]:
     given = await in_reader(parse_body, request, EvaluateIn)
     return await matching.match(given.type, given.response, given.answer)

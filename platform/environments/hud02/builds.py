@@ -5,50 +5,38 @@ from __future__ import annotations
 import tarfile
 import tempfile
 import zipfile
-from dataclasses import dataclass
 from typing import IO
 
 from django.core.files import File
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.callers import Caller
-from environments import deploy, queries
+from environments import deploy
 from environments.actions import copy_body, new_version
+from environments.context_places import address_of, build_of
 from environments.hud02.opening import KIND
-from environments.models import EnvironmentVersion
-from web.crypto import sign, unsign
-from web.errors import AppError, not_found
+from environments.models import ContextUpload, EnvironmentVersion
+from web.errors import AppError
 from web.ids import known_uuid
 
-SIGNED = "hud02-context"
+PLACE = "hud02-context"
 MAX_MEMBERS, MAX_BYTES = 20_000, 2 * 1024**3
 
 
-@dataclass(frozen=True)
-class Reserved:
-    id: str
-    url: str
-
-
-def reserve(request: HttpRequest, caller: Caller) -> Reserved:
-    build_id = str(deploy.reserve(caller).id)
-    return Reserved(build_id, request.build_absolute_uri(reverse("hud02-context", args=[sign(SIGNED, build_id)])))
+def reserve(request: HttpRequest, caller: Caller) -> dict[str, str]:
+    build_id = deploy.reserve(caller).id
+    return {"id": str(build_id), "presigned_url": address_of(request, PLACE, build_id)}
 
 
 @csrf_exempt
 def put_context(request: HttpRequest, token: str) -> HttpResponse:
-    """The address is the permission. Raises AppError 404, 413, 422."""
-    if request.method != "PUT":
-        raise AppError("method_not_allowed", 405, f"{request.method} is not served here", headers={"Allow": "PUT"})
-    build_id = unsign(SIGNED, token, max_age_s=int(deploy.LIFE.total_seconds()))
-    if not isinstance(build_id, str):
-        raise not_found("Build context")
+    """Raises AppError 404, 413, 422."""
+    build_id = build_of(request, PLACE, token)
     with tempfile.TemporaryFile() as zipped, tempfile.TemporaryFile() as tar:
         copy_body(request, zipped, None)  # type: ignore[arg-type]
         as_tar(zipped, tar)
-        deploy.receive(known_uuid(build_id, "Build"), File(tar), None)
+        deploy.receive(build_id, File(tar), None)
     return HttpResponse(status=200)
 
 
@@ -72,12 +60,8 @@ def as_tar(zipped: IO[bytes], target: IO[bytes]) -> None:
 def order(caller: Caller, build_id: str) -> EnvironmentVersion:
     """Under a name of its own; ordered again it is the same version. Raises AppError 404, 409, 422."""
     caller.require("write")
-    return deploy.order_context(caller, known_uuid(build_id, "Build"), lambda upload: _version(caller, str(upload.id), upload.path or ""))
+    return deploy.order_context(caller, known_uuid(build_id, "Build"), lambda upload: _version(caller, upload))
 
 
-def _version(caller: Caller, build_id: str, path: str) -> EnvironmentVersion:
-    return new_version(caller, f"build-{build_id[:8]}", version_id=known_uuid(build_id, "Build"), kind=KIND, source="build", context_path=path)
-
-
-def log_of(version: EnvironmentVersion) -> str:
-    return queries.log_end(version)
+def _version(caller: Caller, upload: ContextUpload) -> EnvironmentVersion:
+    return new_version(caller, f"build-{str(upload.id)[:8]}", version_id=upload.id, kind=KIND, source="build", context_path=upload.path)

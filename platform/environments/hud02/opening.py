@@ -18,12 +18,12 @@ from typing import TypeVar
 from django.db.models import Q
 
 from accounts.callers import Caller
-from accounts.names import normalise
 from environments import actions as registry
 from environments import claims, queries
+from environments.hud02.names import image_handle
 from environments.models import Environment, EnvironmentVersion, RuntimeSession
 from environments.sessions import actions as sessions
-from web.errors import AppError, conflict, invalid, not_found, problem
+from web.errors import AppError, conflict, invalid, problem
 from web.threads import in_reader, in_writer
 
 KIND = "hud02"
@@ -68,7 +68,7 @@ def _of_dockerfile(caller: Caller, dockerfile: str) -> EnvironmentVersion:
 
 def _free_name(caller: Caller, image: str) -> str:
     """The image's own last word; with a few digits of the whole when another kind of environment has that."""
-    handle = normalise(image.rpartition("/")[2].partition(":")[0].partition("@")[0])[:80] or "image"
+    handle = image_handle(image)
     taken = Environment.objects.filter(team_id=caller.team_id, name=handle).exclude(kind=KIND).exists()
     return f"{handle}-{hashlib.sha256(image.encode()).hexdigest()[:8]}" if taken else handle
 
@@ -120,10 +120,3 @@ async def _until(look: Callable[[], Awaitable[T]], done: Callable[[T], bool], wi
     except TimeoutError:
         raise AppError("timeout", 504, f"The environment did not {doing} within {within_s:g} s") from None
 
-
-def get_build(caller: Caller, build_id: str) -> EnvironmentVersion:
-    """Raises AppError 404."""
-    found = queries.get_build(caller, build_id)
-    if found.environment.kind != KIND:
-        raise not_found("Build")
-    return found

@@ -15,9 +15,10 @@ import uuid
 from environments.sessions import claims
 from environments.sessions.claims import Claimed
 from environments.sessions.relay import Relay
-from proctor.rollout.errors import RolloutFailed
+from proctor.rollout.drivers.dial import dial
+from proctor.rollout.errors import ControlLost, RolloutFailed
 from proctor.rollout.patience import finish
-from proctor.rollout.plan import Sandbox, SandboxEngine, StartedSandbox
+from proctor.rollout.plan import Sandbox, SandboxEngine, SandboxSpec, StartedSandbox
 from proctor.rollout.sandbox import INSTANCE_LABEL
 from web.threads import in_reader, in_writer
 
@@ -116,8 +117,7 @@ class Keeper:
         labels = {INSTANCE_LABEL: self._instance, SESSION_LABEL: str(claimed.session_id), "proctor.expiry": str(int(claimed.expires_at + MARGIN_S))}
         sandbox = await self._engine.start(claimed.spec, labels)
         try:
-            if claimed.spec.speaks == "control":
-                await _serving(sandbox)
+            await _serving(sandbox, claimed.spec)
             self._open[claimed.session_id] = sandbox
             relay, container_id = self._relay.address, sandbox.container_id
             await in_writer(claims.opened, self._worker_id, claimed.session_id, relay=relay, container_id=container_id)
@@ -127,16 +127,27 @@ class Keeper:
             await finish(sandbox.remove())
 
 
-async def _serving(sandbox: StartedSandbox) -> None:
-    """Until somebody takes connections at its port."""
+async def _serving(sandbox: StartedSandbox, spec: SandboxSpec) -> None:
+    """Until somebody takes connections at its port, or, where calls are made inside, until the container is healthy."""
     try:
         async with asyncio.timeout(STARTUP_S):
-            while not await _connects(sandbox):
+            while not await _is_there(sandbox, spec):
                 await _raise_if_ended(sandbox, "before it served")
                 await sandbox.locate()
                 await asyncio.sleep(CONNECT_EVERY_S)
     except TimeoutError as error:
         raise RolloutFailed("environment_start", f"The environment did not serve within {STARTUP_S:g} s") from error
+
+
+async def _is_there(sandbox: Sandbox, spec: SandboxSpec) -> bool:
+    """Raises RolloutFailed when nothing can be called inside, now or ever."""
+    if spec.speaks == "control":
+        return await _connects(sandbox)
+    try:
+        await (await dial(sandbox, spec)).close()
+    except ControlLost:
+        return False
+    return True
 
 
 async def _connects(sandbox: Sandbox) -> bool:

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from environments.sessions import inside
+from proctor.rollout.inside import Enterable
 from proctor.rollout.plan import Sandbox
-from proctor.rollout.sandbox import DockerSandbox
 from web.crypto import sign, unsign
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Relay:
             async with asyncio.timeout(FIRST_LINE_S):
                 asked = session_of(await reader.readuntil(b"\n"))
             sandbox = self._find(asked[1]) if asked else None
-            if asked and asked[0] == "inside" and isinstance(sandbox, DockerSandbox):
+            if asked and asked[0] == "inside" and isinstance(sandbox, Enterable):
                 await inside.serve(sandbox.inside(), reader, writer)
             elif sandbox is not None:
                 async with asyncio.timeout(CONNECT_S):

@@ -13,6 +13,10 @@ from typing import Any
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
+ANSWER_FUNCTIONS = frozenset({"response_is", "response_includes", "response_match"})
+"""Evaluators that compare the agent's answer: 0.2.10 hands it to these alone."""
+
+
 class BadCall(ValueError):
     """What stands for a call is none; the message says where."""
 
@@ -37,6 +41,10 @@ class Call:
         metadata = None if self.metadata is None else dict(self.metadata)
         return {"function": self.function, "args": args, "id": self.id, "metadata": metadata}
 
+    def to_step(self) -> dict[str, Any]:
+        """As the steps of a run show it: `{name, arguments, id}`."""
+        return {"name": self.function, "arguments": {"args": self.to_json()["args"]}, "id": f"call_{self.function}"}
+
 
 def expand_calls(config: Any, place: str = "") -> list[Call]:
     """The calls of a shorthand, in order: a name; `(name, *args)`; `{function, args}` (a single argument may stand bare, none may be left
@@ -54,9 +62,21 @@ def expand_calls(config: Any, place: str = "") -> list[Call]:
     raise BadCall(f"{_at(place)}a {type(config).__name__} is no function call; write a name, (name, *args) or {{function, args}}")
 
 
+def setup_calls(setup: Any, config: Mapping[str, Any] | None, place: str = "") -> list[Call]:
+    """Those of `setup`, else the one that `config` is, else none. Raises `BadCall`."""
+    if setup:
+        return expand_calls(setup, f"{place}setup")
+    return expand_calls(config, f"{place}config") if config and "function" in config else []
+
+
 def with_argument(call: Call, argument: Any) -> Call:
     """A copy with one argument more."""
     return replace(call, args=(*call.args, argument))
+
+
+def answered(call: Call, answer: Any) -> Call:
+    """With the agent's answer, if the function compares answers and there is one."""
+    return with_argument(call, answer) if answer is not None and call.function in ANSWER_FUNCTIONS else call
 
 
 def _from_mapping(config: Mapping[str, Any], place: str) -> Call:

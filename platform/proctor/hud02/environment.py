@@ -20,11 +20,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
 
 from proctor.errors import ProctorError
-from proctor.hud02.calls import Call, expand_calls, with_argument
-from proctor.hud02.remote_config import ANSWER_FUNCTIONS
+from proctor.hud02.calls import Call, answered, expand_calls, setup_calls
+from proctor.hud02.returned import observation_of, web_urls
 
 if TYPE_CHECKING:
     from proctor.client import AsyncClient
@@ -91,7 +90,7 @@ class Environment:
     async def __aenter__(self) -> Environment:
         self._open = True
         try:
-            await self._driver.open(self._task, expand_calls(self._task.setup or []) or _config_calls(self._task.config))
+            await self._driver.open(self._task, setup_calls(self._task.setup, self._task.config))
         except BaseException:
             await self.close()
             raise
@@ -118,27 +117,22 @@ class Environment:
             if action.get("type") == "response":
                 self.final_response = str(action.get("text", ""))
         seen = await self._driver.invoke(Call("step", (listed,)))
-        if not isinstance(seen, Mapping) or not isinstance(seen.get("observation"), Mapping):
+        observation = observation_of(seen)
+        if observation is None:
             raise EnvironmentFailed(f"step returned no observation but {json.dumps(seen)[:200]}")
-        return _observation(seen["observation"]), float(seen.get("reward") or 0), seen.get("done") is True, False, dict(seen.get("info") or {})
+        return _observation(observation), float(seen.get("reward") or 0), seen.get("done") is True, False, dict(seen.get("info") or {})
 
     async def evaluate(self) -> Any:
         """What `evaluate` returned, as it is; a list when there are several calls. Raises EnvironmentFailed when there is none."""
         calls = expand_calls(self._task.evaluate or [])
         if not calls:
             raise EnvironmentFailed("the task names no evaluate call")
-        results = [await self._driver.invoke(self._answered(call)) for call in calls]
+        results = [await self._driver.invoke(answered(call, self.final_response)) for call in calls]
         return results[0] if len(results) == 1 else results
 
-    def _answered(self, call: Call) -> Call:
-        wanted = self.final_response is not None and call.function in ANSWER_FUNCTIONS
-        return with_argument(call, self.final_response) if wanted else call
-
     async def get_urls(self) -> dict[str, str]:
-        """Of `url` and `live_url` those that lead to the web; `javascript:` and the like are left out."""
-        urls = await self._driver.invoke(Call("get_urls"))
-        told = urls if isinstance(urls, Mapping) else {}
-        return {name: url for name in ("url", "live_url") if isinstance(url := told.get(name), str) and urlsplit(url).scheme in ("http", "https")}
+        """Of `url` and `live_url` those that lead to the web."""
+        return web_urls(await self._driver.invoke(Call("get_urls")))
 
     async def close(self) -> None:
         """May be repeated."""
@@ -173,14 +167,14 @@ class _Local:
     async def open(self, task: LegacyTask, setup: Sequence[Call]) -> None:
         from proctor.jobs.containers import LocalDockerEngine
         from proctor.rollout.drivers.hud02 import Hud02Session
+        from proctor.rollout.inside import Enterable
         from proctor.rollout.plan import SandboxSpec
-        from proctor.rollout.sandbox import DockerSandbox
 
         engine = LocalDockerEngine(INSTANCE)
         self._stack.push_async_callback(engine.close)
         sandbox = await engine.start(SandboxSpec("docker", image=self._image, speaks="hud02"), {})
         self._stack.push_async_callback(sandbox.remove)
-        assert isinstance(sandbox, DockerSandbox)
+        assert isinstance(sandbox, Enterable)
         self._session = Hud02Session(sandbox.inside())
         self._stack.push_async_callback(self._session.close)
         for call in setup:
@@ -233,10 +227,6 @@ def _request(method: str, path: str, body: object, *, key: str | None = None) ->
 
 def _read(reply: Reply) -> Any:
     return reply.json()
-
-
-def _config_calls(config: Mapping[str, Any] | None) -> list[Call]:
-    return expand_calls(config) if config and "function" in config else []
 
 
 def _observation(seen: Mapping[str, Any]) -> Observation:

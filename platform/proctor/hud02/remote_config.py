@@ -9,10 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from proctor.hud02.calls import Call, expand_calls, with_argument
+from proctor.hud02.calls import ANSWER_FUNCTIONS, Call, answered, expand_calls, with_argument
 
-ANSWER_FUNCTIONS = frozenset({"response_is", "response_includes", "response_match"})
-"""Evaluators that compare the agent's answer: 0.2.10 hands it to these alone."""
 PRIVATE_PREFIX = "private_"
 
 
@@ -44,7 +42,7 @@ def create_remote_config(
             raise ValueError("Name a function or give a config")
         return expand_calls(config)
     if config:
-        return [Call(function, _answered(expand_calls(config), final_response, by_argument=True), metadata=dict(metadata or {}))]
+        return [Call(function, _answered_by_argument(expand_calls(config), final_response), metadata=dict(metadata or {}))]
     if task is None:
         raise ValueError("Give a task or a config")
     return [replace(_from_task(task, function, final_response), metadata=task_metadata(task))]
@@ -61,20 +59,18 @@ def _from_task(task: LegacyTask, function: str, answer: str | None) -> Call:
     if chosen := getattr(task, function, None):
         calls = expand_calls(chosen)
         first = replace(calls[0], id=task.id) if task.id else calls[0]
-        return Call(function, _answered([first, *calls[1:]], answer))
+        return Call(function, (answered(first, answer or None), *calls[1:]))
     if task.config:
         return Call(function, (_merged(task.config, task.id, answer),))
     answers = () if not answer else (answer,)
     return Call(f"{PRIVATE_PREFIX}{function}", (task.id, *answers)) if task.id else Call(function, answers)
 
 
-def _answered(calls: Sequence[Call], answer: str | None, *, by_argument: bool = False) -> tuple[Call, ...]:
-    """The answer goes to the first call, if it compares answers. Of an explicit config 0.2.10 asks this of the first argument."""
-    if not calls or not answer:
-        return tuple(calls)
+def _answered_by_argument(calls: Sequence[Call], answer: str | None) -> tuple[Call, ...]:
+    """Of an explicit config 0.2.10 asks the first call's first argument, not its name, whether answers are compared."""
     first = calls[0]
-    asked = (first.args[0] if first.args else None) if by_argument else first.function
-    wanted = isinstance(asked, str) and asked in ANSWER_FUNCTIONS
+    asked = first.args[0] if first.args else None
+    wanted = bool(answer) and isinstance(asked, str) and asked in ANSWER_FUNCTIONS
     return (with_argument(first, answer) if wanted else first, *calls[1:])
 
 

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import aiodocker
 import aiohttp
@@ -189,6 +189,13 @@ class Inside:
         except (aiohttp.ClientError, TimeoutError, OSError):
             return Status("unknown")
         return read_status(shown.get("State") or {})
+
+
+@runtime_checkable
+class Enterable(Protocol):
+    """A sandbox that commands can be run in."""
+
+    def inside(self) -> Inside: ...
 
 
 def _endless() -> aiohttp.ClientTimeout:

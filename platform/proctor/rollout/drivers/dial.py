@@ -14,8 +14,8 @@ async def dial(sandbox: Sandbox, spec: SandboxSpec, recorder: Recorder | None = 
     if spec.speaks == "control":
         return await ControlDriver().connect(sandbox.host, sandbox.port)
     from proctor.rollout.drivers.hud02 import open_session
+    from proctor.rollout.inside import Enterable
 
-    inside = getattr(sandbox, "inside", None)
-    if inside is None:
+    if not isinstance(sandbox, Enterable):
         raise RolloutFailed("environment_start", "HUD 0.2.x environments run in containers only.", blame="platform")
-    return await open_session(inside(), recorder)
+    return await open_session(sandbox.inside(), recorder)

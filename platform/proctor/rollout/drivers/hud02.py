@@ -10,19 +10,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from proctor.hud02 import runner
-from proctor.hud02.calls import BadCall, Call, expand_calls, with_argument
+from proctor.hud02.calls import BadCall, Call, answered, expand_calls, setup_calls
 from proctor.hud02.grading import reward_of
-from proctor.hud02.remote_config import ANSWER_FUNCTIONS
+from proctor.hud02.returned import blocks_of, observation_of, web_urls
 from proctor.hud02.runner import InvokeFailed
 from proctor.rollout.drivers.base import Capability, Manifest, SessionTool
 from proctor.rollout.errors import ControlError, ControlLost, RolloutFailed
 from proctor.rollout.inside import Inside, InsideError
-from proctor.rollout.steps import Recorder, now, raw, text_block
+from proctor.rollout.steps import Recorder, now, text_block
 
 TEMPLATE = "task"
 CALL_S, REPLY_BYTES = 600.0, 64 * 1024**2
@@ -91,7 +90,7 @@ class Hud02Session:
         if task_id != TEMPLATE:
             raise ControlError(INVALID, f"this kind of environment has one template, {TEMPLATE!r}, not {task_id!r}")
         self._task = _read_task(args_text)
-        for call in _calls(self._task, "setup") or _calls(self._task, "config"):
+        for call in _refusing(lambda: setup_calls(self._task.get("setup"), self._task.get("config"), "args.")):
             await self._told(call)
         content = [text_block(str(self._task["prompt"]))]
         content += await self._first_look()
@@ -100,11 +99,11 @@ class Hud02Session:
 
     async def grade(self, answer_text: str) -> str:
         """The reward of what `evaluate` returned; nothing or None is an error, never a 0."""
-        calls = _calls(self._task, "evaluate")
+        calls = _refusing(lambda: expand_calls(self._task.get("evaluate") or [], "args.evaluate"))
         if not calls:
             raise ControlError(INVALID, "the task names no evaluate call")
         answer = self.final_response if self.final_response is not None else json.loads(answer_text)
-        returned = [await self._told(_answered(call, answer)) for call in calls]
+        returned = [await self._told(answered(call, answer)) for call in calls]
         try:
             score, parts = reward_of(returned)
         except ValueError as error:
@@ -168,9 +167,9 @@ class Hud02Session:
     def _record(self, call: Call, started_at: str, began: float, told: Mapping[str, Any], *, error: str | None = None) -> None:
         if self._recorder is None:
             return
-        shown = {"name": call.function, "arguments": {"args": call.to_json()["args"]}, "id": f"call_{call.function}"}
         content = [text_block(json.dumps({**told, "seconds": round(time.monotonic() - began, 3)}, ensure_ascii=False))]
-        self._recorder.add("tool", started_at=started_at, error=error, call=raw(json.dumps(shown)), result={"content": content, "isError": error is not None})
+        result = {"content": content, "isError": error is not None}
+        self._recorder.add("tool", started_at=started_at, error=error, call=call.to_step(), result=result)
 
     async def _first_look(self) -> list[dict[str, Any]]:
         """What the environment shows before any action; an image without `step` takes answers alone."""
@@ -201,7 +200,7 @@ class Hud02Session:
             urls, _stdout, _stderr = await self.invoke(Call("get_urls"))
         except InvokeFailed:
             return
-        found = {name: url for name in ("url", "live_url") if isinstance(urls, Mapping) and _is_web(url := urls.get(name))}
+        found = web_urls(urls)
         if found and self._recorder is not None:
             self._recorder.add("system", extra={"urls": found})
 
@@ -213,36 +212,20 @@ def _read_task(args_text: str) -> dict[str, Any]:
     return task
 
 
-def _calls(task: Mapping[str, Any], name: str) -> list[Call]:
-    """Raises ControlError for what is no call."""
-    config = task.get(name)
-    if not config or (name == "config" and "function" not in config):
-        return []
+def _refusing(read: Callable[[], list[Call]]) -> list[Call]:
+    """What is no call is the task's fault. Raises ControlError."""
     try:
-        return expand_calls(config, f"args.{name}")
+        return read()
     except BadCall as error:
         raise ControlError(INVALID, str(error)) from None
 
 
-def _answered(call: Call, answer: Any) -> Call:
-    return with_argument(call, answer) if call.function in ANSWER_FUNCTIONS and answer is not None else call
-
-
 def _observation(seen: Any) -> list[dict[str, Any]]:
-    """MCP blocks of `{"observation": {text?, screenshot?}}`. Raises InvokeFailed for anything else."""
-    observation = seen.get("observation") if isinstance(seen, Mapping) else None
-    if not isinstance(observation, Mapping):
+    """Raises InvokeFailed when it is none."""
+    observation = observation_of(seen)
+    if observation is None:
         raise InvokeFailed(f"step returned no observation but {json.dumps(seen)[:200]}")
-    blocks: list[dict[str, Any]] = []
-    if isinstance(text := observation.get("text"), str) and text:
-        blocks.append(text_block(text))
-    if isinstance(shot := observation.get("screenshot"), str) and shot:
-        blocks.append({"type": "image", "data": shot, "mimeType": "image/png"})
-    return blocks
-
-
-def _is_web(url: Any) -> bool:
-    return isinstance(url, str) and urlsplit(url).scheme in ("http", "https")
+    return blocks_of(observation)
 
 
 def _shown(stream: bytes) -> str:
