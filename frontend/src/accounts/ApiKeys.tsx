@@ -7,12 +7,12 @@ import { keysQuery } from "../api/queries";
 import type { KeyIn, KeyMade, KeyOut } from "../api/types";
 import { Command } from "../ui/Copy";
 import { Icon } from "../ui/Icon";
+import { KeyMade as MadeDialog, RevokeKey } from "../ui/KeyDialogs";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
-import { Confirm, Dialog } from "../ui/Overlays";
+import { Dialog } from "../ui/Overlays";
 import { PageHead } from "../ui/Page";
 import { State } from "../ui/State";
 import { Time } from "../ui/Time";
-import { toast } from "../ui/toast";
 import { connectLines, hud, rest, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
@@ -81,7 +81,7 @@ export default function ApiKeys() {
         />
       )}
       {making && <MakeKey onClose={() => setMaking(false)} />}
-      {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(null)} />}
+      {revoking && <RevokeKey name={revoking.name} path={`/api/keys/${revoking.id}/revoke`} method="POST" stale={["keys"]} onClose={() => setRevoking(null)} />}
     </main>
   );
 }
@@ -129,46 +129,12 @@ function MakeKey({ onClose }: { onClose: () => void }) {
 }
 
 function Made({ made, onClose }: { made: KeyMade; onClose: () => void }) {
-  const lines = connectLines(made.secret);
   return (
-    <Dialog open onClose={onClose} title={`Key ${made.name} made`} about="Copy the secret now: it is not shown again." wide>
-      <div className="grid gap-3">
-        <Command code={made.secret} label="secret" />
-        <div className="grid gap-1">
-          <h3>For the SDK and the hud command</h3>
-          <Command code={lines} label="environment lines" />
-        </div>
-        <div className="flex justify-end">
-          <button type="button" className="btn pri" onClick={onClose}>
-            I have copied it
-          </button>
-        </div>
+    <MadeDialog name={made.name} secret={made.secret} onClose={onClose}>
+      <div className="grid gap-1">
+        <h3>For the SDK and the hud command</h3>
+        <Command code={connectLines(made.secret)} label="environment lines" />
       </div>
-    </Dialog>
-  );
-}
-
-function RevokeKey({ apiKey, onClose }: { apiKey: KeyOut; onClose: () => void }) {
-  const client = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => api(`/api/keys/${apiKey.id}/revoke`, { method: "POST", repeatable: true }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["keys"] });
-      toast(`Key ${apiKey.name} revoked`);
-      onClose();
-    },
-  });
-  return (
-    <Confirm
-      open
-      onClose={onClose}
-      title={`Revoke ${apiKey.name}?`}
-      about="Whoever uses it gets 401 from now on. This cannot be undone; a new key can be made."
-      keep="Keep key"
-      verb={`Revoke ${apiKey.name}`}
-      busy={revoke.isPending}
-      onConfirm={() => revoke.mutate()}
-      error={revoke.error && <Failed what="Could not revoke the key" error={revoke.error} />}
-    />
+    </MadeDialog>
   );
 }

@@ -2,8 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { sharedQuery, sharedTaskQuery } from "../api/queries";
-import { TaskParts } from "../tasksets/TaskParts";
-import { Digest } from "../ui/Copy";
+import { TaskFacts, TaskParts } from "../tasksets/TaskParts";
 import { Icon } from "../ui/Icon";
 import { PageHead } from "../ui/Page";
 import { Gone } from "./Gone";
@@ -26,12 +25,7 @@ export default function SharedTask() {
             <span>
               <Icon name="environment" /> {task.data.env}
             </span>
-            <span>
-              <Icon name="file" /> <code>{task.data.task_id}</code>
-            </span>
-            <span>
-              <Icon name="hash" /> <Digest value={task.data.content_id} what="content id" />
-            </span>
+            <TaskFacts task={task.data} />
           </>
         }
       />

@@ -6,11 +6,11 @@ import { api } from "../api/client";
 import { taskAppKeysQuery } from "../api/queries";
 import type { TaskAppKeyMade, TaskAppKeyOut, TasksetOut } from "../api/types";
 import { Command } from "../ui/Copy";
+import { KeyMade, RevokeKey } from "../ui/KeyDialogs";
 import { Failed } from "../ui/Notices";
-import { Confirm, Dialog } from "../ui/Overlays";
+import { Dialog } from "../ui/Overlays";
 import { State } from "../ui/State";
 import { Time } from "../ui/Time";
-import { toast } from "../ui/toast";
 import { useRows } from "../ui/useRows";
 
 export function AsTaskApp({ set }: { set: TasksetOut }) {
@@ -44,7 +44,7 @@ export function AsTaskApp({ set }: { set: TasksetOut }) {
         Make key
       </button>
       {making && <MakeKey set={set} onClose={() => setMaking(false)} />}
-      {revoking && <Revoke set={set} made={revoking} onClose={() => setRevoking(null)} />}
+      {revoking && <RevokeKey name={revoking.name} path={`/api/tasksets/${set.id}/task-app-keys/${revoking.id}`} method="DELETE" stale={["task-app-keys"]} onClose={() => setRevoking(null)} />}
     </div>
   );
 }
@@ -61,15 +61,9 @@ function MakeKey({ set, onClose }: { set: TasksetOut; onClose: () => void }) {
   };
   if (make.data)
     return (
-      <Dialog open onClose={onClose} title={`Key ${make.data.key.name} made`} about="Copy the secret now: it is not shown again.">
-        <div className="grid gap-3">
-          <Command code={make.data.secret} label="secret" />
-          <Command code={`export ENVIRONMENT_API_KEY=${make.data.secret}\nexport TASK_APP_URL=${make.data.url}`} label="environment lines" />
-          <button type="button" className="btn pri w-fit justify-self-end" onClick={onClose}>
-            I have copied it
-          </button>
-        </div>
-      </Dialog>
+      <KeyMade name={make.data.key.name} secret={make.data.secret} onClose={onClose}>
+        <Command code={`export ENVIRONMENT_API_KEY=${make.data.secret}\nexport TASK_APP_URL=${make.data.url}`} label="environment lines" />
+      </KeyMade>
     );
   return (
     <Dialog open onClose={onClose} title="Make a key" about="Whoever has it may read what the tasks are called and run them here, in your name.">
@@ -89,30 +83,5 @@ function MakeKey({ set, onClose }: { set: TasksetOut; onClose: () => void }) {
         </div>
       </form>
     </Dialog>
-  );
-}
-
-function Revoke({ set, made, onClose }: { set: TasksetOut; made: TaskAppKeyOut; onClose: () => void }) {
-  const client = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => api(`/api/tasksets/${set.id}/task-app-keys/${made.id}`, { method: "DELETE", repeatable: true }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["task-app-keys"] });
-      toast(`Key ${made.name} revoked`);
-      onClose();
-    },
-  });
-  return (
-    <Confirm
-      open
-      onClose={onClose}
-      title={`Revoke ${made.name}?`}
-      about="Whoever uses it gets 401 from now on. This cannot be undone; a new key can be made."
-      keep="Keep key"
-      verb={`Revoke ${made.name}`}
-      busy={revoke.isPending}
-      onConfirm={() => revoke.mutate()}
-      error={revoke.error && <Failed what="Could not revoke the key" error={revoke.error} />}
-    />
   );
 }

@@ -3,14 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearchParams } from "react-router";
 import { taskQuery, tasksetQuery } from "../api/queries";
 import { Load } from "../shell/Load";
-import { Digest } from "../ui/Copy";
 import { Icon } from "../ui/Icon";
 import { PageHead } from "../ui/Page";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { DraftBar } from "./DraftBar";
 import { TaskActions } from "./TaskActions";
 import { TaskHistory } from "./TaskHistory";
-import { TaskParts } from "./TaskParts";
+import { TaskFacts, TaskParts } from "./TaskParts";
 import { TaskResults } from "./TaskResults";
 
 export default function Task() {
@@ -34,12 +33,7 @@ export default function Task() {
             <Link className="plain" to={`/environments/${encodeURIComponent(task.data.env)}`}>
               <Icon name="environment" /> {task.data.env}
             </Link>
-            <span>
-              <Icon name="file" /> <code>{task.data.task_id}</code>
-            </span>
-            <span>
-              <Icon name="hash" /> <Digest value={task.data.content_id} what="content id" />
-            </span>
+            <TaskFacts task={task.data} />
           </>
         }
         actions={

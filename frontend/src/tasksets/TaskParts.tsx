@@ -1,5 +1,7 @@
 /** What a task holds: the prompt as it reads, then part by part as exact JSON. */
 import type { TaskOut } from "../api/types";
+import { Digest } from "../ui/Copy";
+import { Icon } from "../ui/Icon";
 import { Json } from "../ui/Json";
 import { Markdown } from "../ui/Markdown";
 import { askedIn } from "./prompt";
@@ -12,6 +14,20 @@ const PARTS = [
   ["runtime_config", "Runtime config"],
   ["validation", "Validation"],
 ] as const;
+
+/** Template and content: what names the task exactly. */
+export function TaskFacts({ task }: { task: TaskOut }) {
+  return (
+    <>
+      <span>
+        <Icon name="file" /> <code>{task.task_id}</code>
+      </span>
+      <span>
+        <Icon name="hash" /> <Digest value={task.content_id} what="content id" />
+      </span>
+    </>
+  );
+}
 
 export function TaskParts({ task }: { task: TaskOut }) {
   return (
