@@ -96,8 +96,7 @@ export const logQuery = (id: string) => queryOptions({ queryKey: ["runs", "log",
 export const environmentsQuery = () => pages<EnvironmentOut>(["environments", "list"], "/api/environments");
 export const environmentQuery = (ref: string) =>
   queryOptions({ queryKey: ["environments", "one", ref], queryFn: () => api<EnvironmentOut>(`/api/environments/${part(ref)}`) });
-/** `status` of the newest version: when it changes, the list is another one. */
-export const environmentVersionsQuery = (ref: string, status: string | undefined) => pages<EnvironmentVersionOut>(["environments", "versions", ref, status], `/api/environments/${part(ref)}/versions`);
+export const environmentVersionsQuery = (ref: string) => pages<EnvironmentVersionOut>(["environments", "versions", ref], `/api/environments/${part(ref)}/versions`);
 export const environmentVersionQuery = (ref: string, number: number) =>
   queryOptions({
     queryKey: ["environments", "version", ref, number],

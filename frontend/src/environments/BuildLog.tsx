@@ -1,7 +1,7 @@
 /** A version's log: what the server had, then each line as it comes over the socket. Stays at the end while the reader is there. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { environmentVersionQuery } from "../api/queries";
+import { environmentVersionQuery, environmentVersionsQuery } from "../api/queries";
 import type { EnvironmentOut, EnvironmentVersionOut, LiveEvent } from "../api/types";
 import { live } from "../live/link";
 import { Copy } from "../ui/Copy";
@@ -64,6 +64,7 @@ function useLiveLog(env: EnvironmentOut, version: EnvironmentVersionOut) {
       if (last?.kind !== "build") return;
       client.setQueryData(query.queryKey, (known) => known && { ...last.version, log: known.log, log_seq: known.log_seq });
       void client.invalidateQueries({ queryKey: ["environments", "one", env.id] });
+      void client.invalidateQueries({ queryKey: environmentVersionsQuery(env.id).key });
     };
     const resync = () =>
       void client.fetchQuery(query).then((fresh) => {

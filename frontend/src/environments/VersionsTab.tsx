@@ -33,7 +33,7 @@ export function VersionsTab({ env, number }: { env: EnvironmentOut; number: numb
 }
 
 function VersionList({ env, current }: { env: EnvironmentOut; current: number | null }) {
-  const versions = useRows(environmentVersionsQuery(env.id, env.latest?.status));
+  const versions = useRows(environmentVersionsQuery(env.id), { refetchInterval: busy(env.latest) ? 2_000 : false });
   return (
     <nav className="card h-fit overflow-hidden" aria-label="Versions">
       <header>
