@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from typing import Any
 if "PROCTOR_DATA" not in os.environ:
     os.environ["PROCTOR_DATA"] = tempfile.mkdtemp(prefix="proctor-test-")
     atexit.register(shutil.rmtree, os.environ["PROCTOR_DATA"], ignore_errors=True)
+
+# A shell that starts us in the background has SIGINT ignored, and what we start would inherit that: no Ctrl-C could be tried.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from django.test import Client
