@@ -16,9 +16,6 @@ if "PROCTOR_DATA" not in os.environ:
     os.environ["PROCTOR_DATA"] = tempfile.mkdtemp(prefix="proctor-test-")
     atexit.register(shutil.rmtree, os.environ["PROCTOR_DATA"], ignore_errors=True)
 
-# A shell that starts us in the background has SIGINT ignored, and what we start would inherit that: no Ctrl-C could be tried.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 import pytest
 from django.test import Client
 
@@ -26,6 +23,9 @@ from accounts import actions
 from accounts.callers import Caller
 from accounts.models import Team, User
 from accounts.queries import caller_for_key, caller_for_user
+
+# A shell that starts us in the background has SIGINT ignored, and what we start would inherit that: no Ctrl-C could be tried.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PASSWORD = "correct horse battery"
 
