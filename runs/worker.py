@@ -21,6 +21,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from environments import images
 from environments.builder import process_one
 from environments.sessions.keeper import Keeper
 from environments.task_apps import watch
@@ -106,7 +107,7 @@ class WorkerProcess:
         self._keeper = asyncio.create_task(self._sessions())
         duties = (
             self._tell_of_hud(), self._turn(), sweeper.follow(), samples.follow(self), *(self._build_environments() for _ in range(BUILDS)), self._watch_task_apps(),
-            self._check_imports(), self._analyse_tasksets(), self._sweep_storage(), self._compact_runs(),
+            self._check_imports(), self._analyse_tasksets(), self._sweep_storage(), self._sweep_images(), self._compact_runs(),
         )  # fmt: skip
         self._duties = [self._keeper, *(asyncio.create_task(duty) for duty in duties)]
 
@@ -188,6 +189,12 @@ class WorkerProcess:
             await asyncio.sleep(STORAGE_S)
             if await self._guarded(lambda: self.ledger.write(workers.take_lease, "storage", uuid.uuid4().hex, 86_400.0)):
                 await self._guarded(lambda: run_quietly("sweep"))
+
+    async def _sweep_images(self) -> None:
+        """By every worker: each may have an engine of its own."""
+        while self.engine is not None:
+            await asyncio.sleep(STORAGE_S)
+            await self._guarded(lambda: images.drop_unneeded(settings.PROCTOR_INSTANCE))
 
     async def _compact_runs(self) -> None:
         """By one of the workers at a time."""

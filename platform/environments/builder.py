@@ -27,6 +27,7 @@ from django.utils.crypto import salted_hmac
 
 from environments import claims
 from environments.claims import Claim
+from environments.images import BUILT_FOR
 from environments.probe import STARTUP_S, Probed, probe
 from environments.sandboxes import speaks
 from environments.variables import values_of
@@ -207,7 +208,7 @@ async def _built(claim: Claim, instance: str, on_line: OnLine) -> tuple[str, str
         if known:
             on_line(f"Built before from the same content: {tag}")
             return tag, known
-        options = BuildOptions(claim.build_args, claim.build_secrets, claim.no_cache, {CONTENT_LABEL: content})
+        options = BuildOptions(claim.build_args, claim.build_secrets, claim.no_cache, {CONTENT_LABEL: content, BUILT_FOR: instance})
         return tag, await build_image(tar, tag, on_line, options)
 
 

@@ -81,3 +81,12 @@ def test_a_model_that_is_down_is_logged_once(ada, ada_key, client_for, caplog):
 def test_a_new_data_folder_is_its_owners_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("PROCTOR_DATA", str(tmp_path / "data"))
     assert stat.S_IMODE(place.data_folder().stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("path", ["/", "/jobs/x", "/api/docs", "/api/jobs", "/task-apps/x/"])
+def test_every_page_has_a_policy_that_runs_and_frames_nothing_from_elsewhere(ada_key, client_for, path):
+    reply = client_for(ada_key).get(path)
+    policy = dict(part.strip().split(" ", 1) for part in reply["Content-Security-Policy"].split(";"))
+    assert policy["default-src"] == "'self'" and policy["frame-ancestors"] == "'none'"
+    assert not {"script-src", "frame-src", "child-src"} & set(policy)  # nothing is wider than the default
+    assert reply["X-Content-Type-Options"] == "nosniff"

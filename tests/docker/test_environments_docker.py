@@ -13,9 +13,9 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from accounts.callers import Caller
-from environments import actions, builder, claims, probe
+from environments import actions, builder, claims, images, probe
 from environments.models import EnvironmentVersion
-from proctor.rollout.images import ensure_sample_image, inspect_image
+from proctor.rollout.images import built_images, ensure_sample_image, inspect_image
 from proctor.rollout.plan import SandboxSpec
 from proctor.rollout.sandbox import DockerEngine, docker_client
 from tests.support import hud02
@@ -127,6 +127,32 @@ def test_a_build_that_fails_names_its_step_and_keeps_its_log(ada: Caller, proces
     version = process(context(ada, f"FROM {sample_tag()}\nCOPY missing.txt /\n"))
     assert version.status == "failed" and "missing.txt" in (version.error or "")
     assert "FROM proctor-sample" in log_of(version) and log_of(version).count(version.error or "?") == 1
+
+
+def test_images_that_no_version_needs_are_removed_and_those_of_ready_versions_stay(ada: Caller) -> None:
+    instance = f"test-{uuid.uuid4().hex[:12]}"
+
+    async def left(young_s: float) -> tuple[int, set[str]]:
+        async with docker_client() as docker:
+            return await images.drop_unneeded(instance, young_s=young_s), {image.id for image in await built_images(docker, images.BUILT_FOR, instance)}
+
+    async def build() -> None:
+        async with DockerEngine() as engine:
+            assert await builder.process_one("w1", instance, engine=engine) is True
+            await engine.remove_network(instance)
+
+    ready = context(ada, f"FROM {sample_tag()}\nENV KEPT={instance}\n")
+    async_to_sync(build)()
+    failed = context(ada, f"FROM {sample_tag()}\nENV FAILED={instance}\nCMD [\"/no-such-program\"]\n")
+    assert async_to_sync(left)(0) == (0, {EnvironmentVersion.objects.get(id=ready.id).image_id})  # while one waits, nothing goes
+    async_to_sync(build)()
+    ready.refresh_from_db()
+    failed.refresh_from_db()
+    assert (ready.status, failed.status) == ("ready", "failed")
+    assert async_to_sync(left)(3600) == (0, {ready.image_id, failed.image_id})
+    assert async_to_sync(left)(0) == (1, {ready.image_id})
+    EnvironmentVersion.objects.update(status="cancelled")
+    assert async_to_sync(left)(0) == (1, set())
 
 
 @pytest.mark.parametrize(

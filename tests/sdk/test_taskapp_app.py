@@ -186,3 +186,8 @@ def test_validate_fails_for_an_app_that_is_not_there_or_lacks_instances() -> Non
         outcome = run_cli(peer.url, "--key", KEY)
     assert outcome.exit_code == 1 and "asked for 2 tasks and answered 0" in outcome.output
     assert run_cli("javascript:alert(1)").exit_code == 2
+
+
+def test_an_option_that_is_not_known_is_refused() -> None:
+    with pytest.raises(TypeError, match="middleware"):
+        an_app(middleware=[object()])

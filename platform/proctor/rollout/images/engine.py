@@ -1,4 +1,4 @@
-"""The two calls about images that aiodocker has no convenient form for: is it there, and import a tar as an image."""
+"""The calls about images that aiodocker has no convenient form for: is it there, which were built for us, remove one, import a tar as one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import aiodocker
@@ -27,6 +28,32 @@ async def inspect_image(docker: aiodocker.Docker, name: str) -> str | None:
         if error.status in (400, 404):  # 400: not a valid reference
             return None
         raise
+
+
+@dataclass(frozen=True)
+class BuiltImage:
+    """`created`: seconds since 1970."""
+
+    id: str
+    tags: Sequence[str]
+    created: float
+
+
+async def built_images(docker: aiodocker.Docker, label: str, value: str) -> list[BuiltImage]:
+    """Those with a label of ours, tagged or not. Raises DockerError."""
+    listed = await docker.images.list(filters={"label": [f"{label}={value}"]})
+    return [BuiltImage(image["Id"], image.get("RepoTags") or [], image["Created"]) for image in listed]
+
+
+async def remove_image(docker: aiodocker.Docker, image_id: str) -> bool:
+    """With its tags. False when a container or another image needs it, or it has gone. Raises DockerError."""
+    try:
+        await docker.images.delete(image_id, force=True)
+    except DockerError as error:
+        if error.status in (404, 409):
+            return False
+        raise
+    return True
 
 
 async def import_image(docker: aiodocker.Docker, tar: Path, tag: str, changes: Sequence[str]) -> str:
