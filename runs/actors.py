@@ -14,7 +14,6 @@ from typing import Any
 
 import dramatiq
 from django.conf import settings
-from django.db import connections
 
 from proctor.rollout.agents import HUD_AGENTS
 from proctor.rollout.engine import run_rollout
@@ -24,10 +23,13 @@ from runs.actions import execution
 from runs.actions.spans import Fenced, Prepared, prepare, record_spans
 from runs.planning import CannotRun, plan_rollout
 from runs.queries.platform import NO_HUD
-from runs.spans import ParsedSpan, parse_spans
+from runs.spans import parse_spans
 from runs.worker import WorkerProcess, current
+from web.threads import in_reader, in_writer
 
 logger = logging.getLogger(__name__)
+Ended = tuple[Outcome, Prepared | None]
+"""How a rollout ended, and the last spans, ready to be written with it."""
 
 
 @dramatiq.actor(queue_name="rollouts")
@@ -46,10 +48,11 @@ async def execute_run(run_id: str, attempt: int) -> None:
         worker.forget(key)
 
 
-async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, rollout: asyncio.Task[Outcome]) -> None:
+async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, rollout: asyncio.Task[Ended]) -> None:
     """One attempt from claim to end. Only the rollout is ever cancelled, never the writing of its end."""
+    last: Prepared | None = None
     try:
-        outcome = await rollout
+        outcome, last = await rollout
     except asyncio.CancelledError as cancelled:
         await end_early(worker, run_id, attempt, outcome_of(cancelled))
         return
@@ -58,27 +61,22 @@ async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, roll
         outcome = execution.broken_outcome(f"Proctor failed to run this: {type(error).__name__}")
     failure = outcome.failure
     if failure is None or not failure.again or not await worker.ledger.write(execution.give_up, run_id, attempt, failure=failure):
-        await finish(worker, run_id, attempt, outcome)
+        await finish(worker, run_id, attempt, outcome, last)
 
 
-async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> Outcome:
+async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> Ended:
     if attempt > 1 and settings.PROCTOR_REDIS_URL:
         await remove_containers_of(worker, run_id)
     try:
-        team_id, plan = await asyncio.to_thread(plan_in_thread, run_id, attempt, worker)
+        team_id, plan = await in_reader(plan_rollout, run_id, attempt, worker.able)
     except CannotRun as refused:
-        return Outcome(status="error", failure=refused.failure)
+        return Outcome(status="error", failure=refused.failure), None
     if plan.agent_type in HUD_AGENTS and worker.hud is None:
-        return execution.broken_outcome(f"This worker cannot run the agent {plan.agent_type}. {NO_HUD}")
+        return execution.broken_outcome(f"This worker cannot run the agent {plan.agent_type}. {NO_HUD}"), None
     agent = HostedAgent(worker.hud) if plan.agent_type in HUD_AGENTS and worker.hud is not None else None
-    return await run_rollout(plan, LedgerReport(worker, run_id, team_id, plan), engine=worker.engine, agent=agent)
-
-
-def plan_in_thread(run_id: uuid.UUID, attempt: int, worker: WorkerProcess) -> tuple[uuid.UUID, RolloutPlan]:
-    try:
-        return plan_rollout(run_id, attempt, worker.able)
-    finally:
-        connections.close_all()
+    report = LedgerReport(worker, run_id, team_id, plan)
+    outcome = await run_rollout(plan, report, engine=worker.engine, agent=agent)
+    return outcome, await report.prepared(outcome.steps)
 
 
 async def remove_containers_of(worker: WorkerProcess, run_id: uuid.UUID) -> None:
@@ -89,9 +87,9 @@ async def remove_containers_of(worker: WorkerProcess, run_id: uuid.UUID) -> None
                 await worker.engine.remove(container.id)
 
 
-async def finish(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
+async def finish(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome: Outcome, last: Prepared | None = None) -> None:
     try:
-        await worker.ledger.write(execution.finish, run_id, attempt, outcome)
+        await worker.ledger.write(execution.finish, run_id, attempt, outcome, last)
     except Fenced:
         logger.info("run ended elsewhere run=%s attempt=%s", run_id, attempt)
 
@@ -117,25 +115,22 @@ class LedgerReport:
         await self._write(execution.set_phase, self.run_id, self.attempt, phase, sandbox=self.sandbox if phase == "setup" else None, **known)
 
     async def steps(self, spans: Sequence[bytes]) -> None:
+        prepared = await self.prepared(spans)
+        if prepared is not None:
+            await self._write(record_spans, self.run_id, self.attempt, prepared, fence=True)
+
+    async def prepared(self, spans: Sequence[bytes]) -> Prepared | None:
+        """None when there is nothing to write."""
         batch = parse_spans(list(spans), max_span_bytes=settings.PROCTOR_LIMITS["span_bytes"])
         for index, reason in batch.rejected:
             logger.warning("step not kept run=%s index=%s reason=%s", self.run_id, index, reason)
         if not batch.spans:
-            return
+            return None
         heavy = any(span.media for span in batch.spans)
-        prepared = await asyncio.to_thread(prepare_in_thread, self.team_id, batch.spans) if heavy else prepare(self.team_id, batch.spans)
-        await self._write(record_spans, self.run_id, self.attempt, prepared, fence=True)
+        return await in_writer(prepare, self.team_id, batch.spans) if heavy else prepare(self.team_id, batch.spans)
 
     async def _write(self, function: Any, *args: Any, **kwargs: Any) -> None:
         try:
             await self.worker.ledger.write(function, *args, **kwargs)
         except Fenced:
             raise asyncio.CancelledError("the run is held by somebody else") from None
-
-
-def prepare_in_thread(team_id: uuid.UUID, spans: Sequence[ParsedSpan]) -> Prepared:
-    """Storing blobs touches the database: in a thread, whose connection is given back."""
-    try:
-        return prepare(team_id, spans)
-    finally:
-        connections.close_all()

@@ -176,7 +176,8 @@ class Tailer:
         async with listening(self.wake):
             while True:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.wake.wait(), TICK_S)
+                    async with asyncio.timeout(TICK_S):
+                        await self.wake.wait()
                 self.wake.clear()
                 try:
                     await self._tick()

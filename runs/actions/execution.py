@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from proctor.outcomes import count, evaluation_of
 from proctor.rollout.plan import Failure, Outcome
-from runs.actions.spans import Fenced
+from runs.actions.spans import Fenced, Prepared, record_spans
 from runs.clock import database_now
 from runs.models import ACTIVE, Attempt, Job, Run
 from web.live import hint_after_commit
@@ -54,8 +54,9 @@ def set_phase(run_id: uuid.UUID, attempt: int, phase: str, *, container_id: str 
         hint_after_commit()
 
 
-def finish(run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
-    """The end of a run by its own attempt. Raises Fenced. A grade counts whatever the status; nothing else has a reward."""
+def finish(run_id: uuid.UUID, attempt: int, outcome: Outcome, last: Prepared | None = None) -> None:
+    """The end of a run by its own attempt, with its `last` spans. Raises Fenced. A grade counts whatever the status; nothing else has a
+    reward."""
     evaluation = evaluation_of(outcome.evaluation_text)
     failure = outcome.failure
     counted = count(outcome.status, evaluation, None, failure.failure_class if failure else None)
@@ -65,6 +66,8 @@ def finish(run_id: uuid.UUID, attempt: int, outcome: Outcome) -> None:
         failure_class = failure.failure_class if failure else counted.failure_class
         blame = failure.blame if failure else "grader"
     with transaction.atomic():
+        if last is not None:
+            record_spans(run_id, attempt, last, fence=True)
         updated = _held(run_id, attempt).update(
             state=outcome.status, counted=counted.counted, reward=counted.reward, evaluation=outcome.evaluation_text, failure_class=failure_class, blame=blame,
             error=failure.message if failure else None, stop_reason=outcome.stop_reason, exit_code=outcome.exit_code, container_leaked=outcome.container_leaked,

@@ -13,7 +13,7 @@ import pytest
 from proctor.rollout.agents import validate_agent
 from proctor.rollout.drivers.taskapp import request_of
 from proctor.rollout.engine import run_rollout
-from proctor.rollout.plan import Deadlines, RolloutPlan, SandboxSpec, TaskAppRoute, outcome_of
+from proctor.rollout.plan import Deadlines, Outcome, RolloutPlan, SandboxSpec, TaskAppRoute, outcome_of
 from tests.support.fake_task_app import KEY, FakeTaskApp, Says, fake_task_app, recorded
 from tests.support.rollouts import Collected, make_plan
 
@@ -36,9 +36,16 @@ def plan(app: FakeTaskApp, agent: dict[str, Any] | None = None, **changes: Any) 
     return make_plan(**{**facts, **changes})
 
 
+async def rolled_out(it: RolloutPlan, report: Collected) -> Outcome:
+    """With the last steps, which come with the end."""
+    outcome = await run_rollout(it, report)
+    await report.steps(outcome.steps)
+    return outcome
+
+
 async def test_a_rollout_is_recorded_step_by_step_and_graded(peer: FakeTaskApp) -> None:
     report = Collected()
-    outcome = await run_rollout(plan(peer), report)
+    outcome = await rolled_out(plan(peer), report)
     assert (outcome.status, outcome.failure, outcome.stop_reason) == ("completed", None, "done")
     grade = json.loads(outcome.evaluation_text or "")
     assert (grade["score"], grade["info"]["read_from"], grade["info"]["outcome_score"]) == (1.0, "trace", 0.75)
@@ -53,7 +60,7 @@ async def test_a_rollout_is_recorded_step_by_step_and_graded(peer: FakeTaskApp) 
 
 async def test_decision_samples_are_kept_with_their_logprobs(peer: FakeTaskApp) -> None:
     report = Collected()
-    await run_rollout(plan(peer, {"mode": "rl"}), report)
+    await rolled_out(plan(peer, {"mode": "rl"}), report)
     sample = report.payloads("agent")[0]["extra"]["decision_sample"]
     assert (sample["tokens"], sample["logprobs"], sample["version"]) == (["add"], [-0.1], 1)
     assert peer.posts()[0]["record"]["logprobs"] is True
@@ -62,7 +69,7 @@ async def test_decision_samples_are_kept_with_their_logprobs(peer: FakeTaskApp) 
 async def test_c1_specs_carry_secrets_to_the_peer_and_nowhere_else(peer: FakeTaskApp) -> None:
     peer.replies["POST /rollout"] = lambda request: Says({**recorded("10-"), "pipeline_metadata": {"echo": [KEY, POLICY_KEY]}})
     report, it = Collected(), plan(peer)
-    outcome = await run_rollout(it, report)
+    outcome = await rolled_out(it, report)
     sent = peer.posts()[0]
     assert sent["policy"]["config"]["api_key"] == POLICY_KEY
     assert sent["env"] == {"env_id": None, "env_name": "counting", "config": {"split": "train", "index": 3}, "seed": 3}
@@ -116,7 +123,7 @@ async def test_c1_a_peer_that_sleeps_is_ended_by_its_own_limit_and_a_grace(peer:
 async def test_c1_a_peer_that_fails_is_blamed_and_was_asked_once(peer: FakeTaskApp, says: Says, failure: str, blame: str) -> None:
     peer.replies["POST /rollout"] = says
     report = Collected()
-    outcome = await run_rollout(plan(peer), report)
+    outcome = await rolled_out(plan(peer), report)
     assert outcome.failure is not None
     assert (outcome.status, outcome.failure.failure_class, outcome.failure.blame, outcome.evaluation_text) == ("error", failure, blame, None)
     assert len(peer.posts()) == 1 and report.payloads("system")[-1]["error"].startswith("[running] The Task App")
@@ -149,7 +156,7 @@ async def test_texts_and_numbers_that_no_database_takes_do_not_break_a_rollout(p
     text = json.dumps({**recorded("10-"), "run_id": "x"}).replace('"count": 1', '"count\\ud800": "a\\u0000"').replace('"arguments": "{', '"arguments": "{\\"big\\": 123456789012345678901234567890, \\"half\\": \\"\\\\ud800\\", ')
     peer.replies["POST /rollout"] = Says(text.encode())
     report = Collected()
-    outcome = await run_rollout(plan(peer), report)
+    outcome = await rolled_out(plan(peer), report)
     assert (outcome.status, outcome.failure) == ("completed", None)
     assert report.payloads("agent")[0]["tool_calls"][0]["arguments"]["big"] == 123456789012345678901234567890
     assert "\ud800" not in "".join(report.texts)
@@ -159,7 +166,7 @@ async def test_damage_is_marked_in_the_grade_and_in_the_trace(peer: FakeTaskApp)
     body = json.dumps({**recorded("11-"), "run_id": "x"}).replace('"num_steps": 4', '"num_steps": NaN').replace('"num_episodes": 1', '"num_episodes": "<circular type=dict>"')
     peer.replies["POST /rollout"] = Says(body.encode())
     report = Collected()
-    grade = json.loads((await run_rollout(plan(peer), report)).evaluation_text or "")
+    grade = json.loads((await rolled_out(plan(peer), report)).evaluation_text or "")
     assert {"lost_by_peer", "not_finite", "run_id_mismatch"} <= set(grade["info"]["flags"]) and grade["info"]["lost_by_peer"] == ["metrics.num_episodes"]
     assert {mark["kind"] for mark in report.payloads("system")[-1]["extra"]["marks"]} == {"datetime", "lost", "not_finite"}
 
@@ -190,5 +197,5 @@ async def test_a_fenced_rollout_writes_nothing_more(peer: FakeTaskApp) -> None:
     peer.replies["POST /rollout"] = Says(hang_s=20)
     report = Collected(stop_at="running")
     with pytest.raises(asyncio.CancelledError):
-        await run_rollout(plan(peer), report)
+        await rolled_out(plan(peer), report)
     assert [step["task_call"]["phase"] for step in report.payloads("task")] == ["setup"] and report.payloads("system") == []

@@ -72,7 +72,8 @@ class Telemetry:
         while not self._closing and self._spans < BATCH_SPANS and self._bytes < BATCH_BYTES:
             left = until - asyncio.get_running_loop().time()
             try:
-                await asyncio.wait_for(self._full.wait(), max(left, 0))
+                async with asyncio.timeout(left):
+                    await self._full.wait()
             except TimeoutError:
                 return
             self._full.clear()

@@ -141,6 +141,8 @@ class Outcome:
     container_leaked: bool = False
     log_tail: bytes = b""
     """The last 256 KiB of the container's output."""
+    steps: Sequence[bytes] = ()
+    """The last spans, which no report had: whoever writes the end writes them with it, in one go."""
 
 
 class Report(Protocol):

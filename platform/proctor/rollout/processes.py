@@ -83,7 +83,8 @@ class SubprocessSandbox:
         if self._process.returncode is None:
             return None
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._follower), 1.0)
+            async with asyncio.timeout(1.0):
+                await asyncio.shield(self._follower)
         return self._process.returncode, False
 
     async def remove(self) -> bool:
@@ -91,7 +92,8 @@ class SubprocessSandbox:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), END_WITHIN_S)
+            async with asyncio.timeout(END_WITHIN_S):
+                await self._process.wait()
         except TimeoutError:
             self._process.kill()
             return False

@@ -63,8 +63,12 @@ class Recorder:
     async def flush(self) -> None:
         """Hand over what waits; returns when it is durable."""
         if self._waiting:
-            spans, self._waiting = self._waiting, []
-            await self._report.steps(spans)
+            await self._report.steps(self.taken())
+
+    def taken(self) -> list[bytes]:
+        """What waits, for somebody else to write."""
+        spans, self._waiting = self._waiting, []
+        return spans
 
     async def record(self, source: str, **payload: Any) -> None:
         """`add` and `flush`."""

@@ -69,7 +69,7 @@ class _TaskAppRollout:
             log.exception("rollout in a task app broke")
             failure = Failure("platform", "platform", f"Proctor failed while {self.phase}: {error!r}"[:4000])
         if failure is not None:
-            await self._note(failure)
+            self.recorder.add("system", error=f"[{self.phase}] {failure.message}")
         return self._outcome(failure)
 
     async def _story(self) -> None:
@@ -83,7 +83,7 @@ class _TaskAppRollout:
                 self.recorder.add(source, **step)
             if number % FLUSH_EVERY == FLUSH_EVERY - 1:
                 await self.recorder.flush()
-        await self._grade(self.found)
+        self._grade(self.found)
 
     async def _rolled_out(self, request: RolloutRequest) -> ReadRollout:
         """The reply. What is written meanwhile costs no time; should a write be fenced, the call ends with it."""
@@ -110,8 +110,8 @@ class _TaskAppRollout:
         except CallFailed as error:
             raise _blamed(error, within_s) from None
 
-    async def _grade(self, found: ReadRollout) -> None:
-        """What the app measured, in one write with the last steps."""
+    def _grade(self, found: ReadRollout) -> None:
+        """What the app measured. It is written with the end: there is nothing more to wait for."""
         started_at, self.phase = now(), "grading"
         source: ScoreSource = self.plan.agent_config.get("score", "mean_return")
         self.frame = json.dumps(grade_frame(found, source), ensure_ascii=False, allow_nan=False)
@@ -119,16 +119,8 @@ class _TaskAppRollout:
         problem = grade_problem(self.frame)
         self.recorder.task_evaluate(self.plan.task_id, "null", self.frame, started_at, problem)
         self.recorder.add("system", extra={"task_app_reply": kept if kept is not None else f"not kept: {len(found.text):,} characters", "marks": _marks(found)})
-        await self.recorder.flush()
         if problem is not None:
             raise RolloutFailed("grading", f"The Task App's metrics have no finite {source}.")
-
-    async def _note(self, failure: Failure) -> None:
-        self.recorder.add("system", error=f"[{self.phase}] {failure.message}")
-        try:
-            await self.recorder.flush()
-        except Exception:
-            log.exception("the failure's step was not recorded")
 
     def _outcome(self, failure: Failure | None) -> Outcome:
         found = self.found
@@ -137,7 +129,7 @@ class _TaskAppRollout:
         return Outcome(
             "error" if failure else "completed", evaluation_text=self.frame, failure=failure, stop_reason=None if found is None else "aborted" if found.aborted else "done",
             prompt_tokens=sum(turn.prompt_tokens or 0 for turn in turns), completion_tokens=sum(turn.completion_tokens or 0 for turn in turns),
-            cost_usd=sum(costs) if costs else None,
+            cost_usd=sum(costs) if costs else None, steps=self.recorder.taken(),
         )  # fmt: skip
 
 

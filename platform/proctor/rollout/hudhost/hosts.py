@@ -177,7 +177,8 @@ class _Child:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), END_S)
+            async with asyncio.timeout(END_S):
+                await self._process.wait()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
@@ -187,7 +188,8 @@ class _Child:
         assert self._process.stdout is not None
         self._listening = asyncio.create_task(self._listen())
         try:
-            line = await asyncio.wait_for(self._process.stdout.readline(), START_S)
+            async with asyncio.timeout(START_S):
+                line = await self._process.stdout.readline()
             said = dict(json.loads(line))
         except TimeoutError as error:
             raise HostRefused(f"The hud host did not start within {START_S:g} s.") from error
