@@ -57,6 +57,19 @@ def start_job(server: Server, name: str) -> str:
     return str(server.post("/api/jobs", {"taskset": name, "agent": {"type": "openai_compatible", "config": {"model": "stub-1"}}})["id"])
 
 
+def stopped_in_the_middle(server: Server, worker: psutil.Process) -> bool:
+    """Stopped while it holds a run; it goes on when it holds none just now."""
+    processes = family(worker)
+    for process in processes:
+        process.suspend()
+    held = server.query("SELECT worker_id FROM runs_run WHERE state IN ('provisioning', 'running', 'grading')")
+    if any(f"-{process.pid}-" in (holder or "") for (holder,) in held for process in processes):
+        return True
+    for process in processes:
+        process.resume()
+    return False
+
+
 def attempts(server: Server, job_id: str) -> list[tuple[Any, ...]]:
     sql = "SELECT r.slug, a.worker_id, a.outcome FROM runs_attempt a JOIN runs_run r ON r.id = a.run_id JOIN runs_job j ON j.id = r.job_id"
     return server.query(f"{sql} WHERE j.wire_id = '{job_id}'")
@@ -76,6 +89,7 @@ def test_two_workers_share_a_job_and_run_nothing_twice(server: Server, second_wo
 def test_what_a_killed_worker_held_goes_to_the_other_when_its_leases_run_out(server: Server, second_worker: psutil.Process) -> None:
     job_id = start_job(server, "orphaned")
     server.wait_for(job_id, "graded", 8, 120)
+    until(lambda: stopped_in_the_middle(server, second_worker), 60, every_s=0.05, why=server.log)
     kill(*family(second_worker))
     counts = server.wait_for(job_id, "graded", RUNS, 240)
     assert (counts["expected"], counts["failed"]) == (RUNS, 0)

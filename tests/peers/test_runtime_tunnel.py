@@ -59,12 +59,14 @@ def test_an_environment_that_is_not_there_fails_the_run_at_once(sdk: Sdk) -> Non
 
 
 def test_an_environment_that_ends_fails_the_run_with_a_reason(sdk: Sdk, server: Server, tmp_path: Path) -> None:
-    process = sdk.start("tunnel-waits", "letters", str(tmp_path / "never"))
+    waited_for = tmp_path / "waited-for"
+    process = sdk.start("tunnel-waits", "letters", str(waited_for))
     until(lambda: [found for found in live_sessions(server) if found["state"] == "open"], 60, why=server.log)
     docker("kill", *containers_of_sessions(server))
+    until(lambda: not live_sessions(server), 30)
+    waited_for.touch()  # an agent that asks for nothing notices at the SDK's next heartbeat, after two minutes
     told = sdk.result(process)["runs"][0]
     assert told["status"] == "error", told
-    until(lambda: not live_sessions(server), 30)
 
 
 def test_another_team_does_not_find_the_environment(sdk: Sdk, server: Server, other_key: str) -> None:
@@ -73,12 +75,14 @@ def test_another_team_does_not_find_the_environment(sdk: Sdk, server: Server, ot
 
 
 def test_after_kill_9_of_the_worker_no_session_and_no_container_stays(sdk: Sdk, server: Server, tmp_path: Path) -> None:
-    process = sdk.start("tunnel-waits", "letters", str(tmp_path / "never"))
+    waited_for = tmp_path / "waited-for"
+    process = sdk.start("tunnel-waits", "letters", str(waited_for))
     session = until(lambda: next((found for found in live_sessions(server) if found["state"] == "open" and found["run_id"]), None), 60, why=server.log)
     kill(server.worker_fork())
     until(lambda: not live_sessions(server) and not containers_of_sessions(server), 60, why=server.log)
     told = server.get(f"/runtime/sessions/{session['id']}")
     assert (told["state"], told["error"]) == ("failed", "Its worker was lost")
+    waited_for.touch()
     assert sdk.result(process)["runs"][0]["status"] == "error"
     until(server.ready, 60, why=server.log)
     assert os.path.exists(server.folder)

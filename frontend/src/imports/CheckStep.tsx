@@ -7,6 +7,7 @@ import { count, plural } from "../ui/formats";
 import { useKeys } from "../ui/keys";
 import { Failed } from "../ui/Notices";
 import { State } from "../ui/State";
+import { IN_PLACE } from "../ui/useAddress";
 import { Errors } from "./Errors";
 import { PlanView } from "./PlanView";
 import { ProgressBar } from "./ProgressBar";
@@ -22,7 +23,7 @@ export function CheckStep({ found }: { found: ImportOut }) {
     const next = new URLSearchParams(params);
     if (value === null) next.delete(name);
     else next.set(name, value);
-    setParams(next, { replace: true });
+    setParams(next, IN_PLACE);
   };
   const leaveOut = params.has("leave_out");
   const line = Number(params.get("line") ?? 0);

@@ -10,6 +10,7 @@ import { shownKeys, useKeys } from "../ui/keys";
 import { Failed } from "../ui/Notices";
 import { State } from "../ui/State";
 import { toast } from "../ui/toast";
+import { IN_PLACE } from "../ui/useAddress";
 import { PlanView } from "./PlanView";
 import { ProgressBar } from "./ProgressBar";
 import { outcomePath, stepPath } from "./paths";
@@ -34,7 +35,7 @@ export function CommitStep({ found }: { found: ImportOut }) {
   const choose = (next: ImportMode) => {
     const query = new URLSearchParams(params);
     query.set("mode", next);
-    setParams(query, { replace: true });
+    setParams(query, IN_PLACE);
   };
   return (
     <>

@@ -8,6 +8,7 @@ import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { IN_PLACE } from "../ui/useAddress";
 import type { Group } from "./queries";
 import { errorsQuery, groupsQuery } from "./queries";
 
@@ -115,7 +116,7 @@ function useGroup() {
     query.delete("column");
     if (next) query.set("rule", next.rule);
     if (next?.column) query.set("column", next.column);
-    setParams(query, { replace: true });
+    setParams(query, IN_PLACE);
   };
   return [group, choose] as const;
 }

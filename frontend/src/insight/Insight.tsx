@@ -13,6 +13,7 @@ import type { Rows } from "../ui/useRows";
 import { useRows } from "../ui/useRows";
 import type { TableHandle } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { IN_PLACE } from "../ui/useAddress";
 import { Chosen } from "./Chosen";
 import { Choices } from "./Choices";
 import { Detail } from "./Detail";
@@ -33,7 +34,7 @@ export default function Insight({ set, shown, pinned }: TabProps) {
       if (value) next.set(name, value);
       else next.delete(name);
     }
-    setParams(next, { replace: true });
+    setParams(next, IN_PLACE);
   };
   const analysis = useQuery(analysisQuery(ref));
   const begin = useBegin(ref);

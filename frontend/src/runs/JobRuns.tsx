@@ -10,6 +10,7 @@ import { State } from "../ui/State";
 import { Time } from "../ui/Time";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { IN_PLACE } from "../ui/useAddress";
 import type { MatrixRow } from "./tally";
 import { runState } from "./words";
 
@@ -59,7 +60,7 @@ export function JobRuns({ rows }: { rows: MatrixRow[] }) {
   return (
     <>
       <div className="flex items-center gap-3 border-b border-line px-6 py-2 max-md:px-4">
-        <Segments label="Counted as" options={COUNTED} value={counted} onChange={(value) => setParams(value ? { counted: value } : {}, { replace: true })} />
+        <Segments label="Counted as" options={COUNTED} value={counted} onChange={(value) => setParams(value ? { counted: value } : {}, IN_PLACE)} />
         <span className="text-12 text-text-2 tnum">{count(runs.length)} runs</span>
       </div>
       <VirtualTable

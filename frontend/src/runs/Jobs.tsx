@@ -8,6 +8,7 @@ import { Search } from "../ui/Search";
 import { Segments } from "../ui/Segments";
 import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
+import { IN_PLACE } from "../ui/useAddress";
 import { JobTable } from "./JobTable";
 
 const STATES = [
@@ -27,7 +28,7 @@ export default function Jobs() {
     const next = new URLSearchParams(params);
     if (value) next.set(name, value);
     else next.delete(name);
-    setParams(next, { replace: true });
+    setParams(next, IN_PLACE);
   };
   const filtered = q !== "" || state !== "" || archived;
   const newJob = (

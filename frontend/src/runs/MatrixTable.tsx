@@ -12,6 +12,7 @@ import { Search } from "../ui/Search";
 import { Segments } from "../ui/Segments";
 import type { Column, TableHandle } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { IN_PLACE } from "../ui/useAddress";
 import { MiniMap } from "./MiniMap";
 import type { MatrixRow } from "./tally";
 import { cellOf } from "./words";
@@ -39,7 +40,7 @@ export function MatrixTable({ rows, group }: { rows: MatrixRow[]; group: number 
     const next = new URLSearchParams(params);
     if (value) next.set(name, value);
     else next.delete(name);
-    setParams(next, { replace: true });
+    setParams(next, IN_PLACE);
   };
 
   const focusCell = (row: number, column: number) => {

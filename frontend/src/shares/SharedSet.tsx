@@ -15,6 +15,7 @@ import { Time } from "../ui/Time";
 import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { IN_PLACE } from "../ui/useAddress";
 import { Gone } from "./Gone";
 
 export default function SharedSet() {
@@ -73,7 +74,7 @@ function Tasks({ set, token }: { set: SharedTaskset; token: string }) {
   const [params, setParams] = useSearchParams();
   const q = params.get("q") ?? "";
   const tasks = useRows(sharedTasksQuery(token, { q }));
-  const search = (text: string) => setParams(text ? { q: text } : {}, { replace: true });
+  const search = (text: string) => setParams(text ? { q: text } : {}, IN_PLACE);
   return (
     <>
       <div className="flex flex-wrap items-center gap-3 border-b border-line px-6 py-2 max-md:px-4">

@@ -9,6 +9,7 @@ import type { GridColumn, GridHandle } from "../ui/GridTable";
 import { GridTable } from "../ui/GridTable";
 import { Empty, Failed, Skeleton } from "../ui/Notices";
 import { useMedia } from "../ui/useMedia";
+import { IN_PLACE } from "../ui/useAddress";
 import { taskPath } from "./paths";
 import { Chips } from "./table/Chips";
 import { firstColumns, gridColumns, knownColumns } from "./table/columns";
@@ -208,7 +209,7 @@ function useAsking(question: Question, setParams: ReturnType<typeof useSearchPar
     (change) => {
       const next = change(latest.current);
       latest.current = next;
-      setParams((before) => writeQuestion(before, next), { replace: true });
+      setParams((before) => writeQuestion(before, next), IN_PLACE);
     },
     [setParams],
   );

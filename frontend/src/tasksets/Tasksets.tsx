@@ -15,6 +15,7 @@ import { hud, rest, sdk, UseFromCode } from "../ui/UseFromCode";
 import { useRows } from "../ui/useRows";
 import type { Column } from "../ui/VirtualTable";
 import { VirtualTable } from "../ui/VirtualTable";
+import { IN_PLACE } from "../ui/useAddress";
 import { LastMean, useLastJob } from "./lastJob";
 import { PullDialog } from "./PullDialog";
 
@@ -74,7 +75,7 @@ export default function Tasksets() {
         }
       />
       <div className="flex items-center gap-3 border-b border-line px-6 pb-2 max-md:px-4">
-        <Search label="Search tasksets" value={q} onChange={(value) => setParams(value ? { q: value } : {}, { replace: true })} />
+        <Search label="Search tasksets" value={q} onChange={(value) => setParams(value ? { q: value } : {}, IN_PLACE)} />
         {sets.total !== null && <span className="text-12 text-text-3">{count(sets.total)} tasksets</span>}
       </div>
       {sets.error ? (

@@ -2,6 +2,9 @@
 import { useEffect } from "react";
 import { useLocation, useSearchParams } from "react-router";
 
+/** Without a new place in the history, and drawn at once: a box that shows what the address says would jump back until then. */
+export const IN_PLACE = { replace: true, flushSync: true } as const;
+
 /** What was asked for last, by whichever part of the page: keys may come quicker than the address follows. */
 let asked: { path: string; params: URLSearchParams; at: number } | null = null;
 const PENDING_MS = 1000;
@@ -21,7 +24,7 @@ export function useAddress(): [URLSearchParams, (changes: Record<string, string>
       else next.delete(name);
     }
     asked = { path: pathname, params: next, at: Date.now() };
-    setParams(next, { replace: true });
+    setParams(next, IN_PLACE);
   };
   return [params, put, latest];
 }
