@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import dramatiq
@@ -37,9 +37,13 @@ async def execute_run(run_id: str, attempt: int) -> None:
     worker = current()
     key = uuid.UUID(run_id)
     await worker.until_ready()
-    if worker.stopping or not await worker.ledger.write(execution.claim, key, attempt, worker.id):
+    if worker.stopping:
         return
-    rollout = worker.rollouts[key] = asyncio.create_task(roll_out(worker, key, attempt + 1))
+    planning = asyncio.ensure_future(in_reader(plan_rollout, key, attempt + 1, worker.able))
+    if not await worker.ledger.write(execution.claim, key, attempt, worker.id):
+        await asyncio.gather(planning, return_exceptions=True)  # for nothing: a late or repeated message
+        return
+    rollout = worker.rollouts[key] = asyncio.create_task(roll_out(worker, key, attempt + 1, planning))
     if worker.stopping:
         rollout.cancel()
     try:
@@ -64,11 +68,12 @@ async def carry_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, roll
         await finish(worker, run_id, attempt, outcome, last)
 
 
-async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int) -> Ended:
+async def roll_out(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, planning: Awaitable[tuple[uuid.UUID, RolloutPlan]]) -> Ended:
+    """`planning` began with the claim: what it reads does not change with it."""
     if attempt > 1 and settings.PROCTOR_REDIS_URL:
         await remove_containers_of(worker, run_id)
     try:
-        team_id, plan = await in_reader(plan_rollout, run_id, attempt, worker.able)
+        team_id, plan = await planning
     except CannotRun as refused:
         return Outcome(status="error", failure=refused.failure), None
     if plan.agent_type in HUD_AGENTS and worker.hud is None:
@@ -108,11 +113,11 @@ class LedgerReport:
         self.attempt, self.sandbox = plan.attempt, plan.sandbox.kind
 
     async def phase(self, phase: Phase, **facts: Any) -> None:
-        """`starting` was written by the claim."""
+        """`starting` was written by the claim. A Task App has no `setup`."""
         if phase == "starting":
             return
         known = {name: facts[name] for name in ("container_id", "image_id") if facts.get(name)}
-        await self._write(execution.set_phase, self.run_id, self.attempt, phase, sandbox=self.sandbox if phase == "setup" else None, **known)
+        await self._write(execution.set_phase, self.run_id, self.attempt, phase, sandbox=self.sandbox if phase in ("setup", "running") else None, **known)
 
     async def steps(self, spans: Sequence[bytes]) -> None:
         prepared = await self.prepared(spans)

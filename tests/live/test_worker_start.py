@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runs import actors
+from runs.planning import Able
 from runs.worker import WorkerProcess
 
 
@@ -23,10 +24,16 @@ class Ledger:
         return False
 
 
+def no_plan(*_: object) -> None:
+    raise LookupError("read beside the claim, and wanted by nobody when there is no claim")
+
+
 async def test_a_message_waits_until_the_worker_knows_what_it_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = WorkerProcess.__new__(WorkerProcess)
     worker.id, worker.ready, worker.stopping, worker.ledger = "w1", threading.Event(), False, Ledger()  # type: ignore[assignment]
+    worker.able = Able(docker=False)
     monkeypatch.setattr(actors, "current", lambda: worker)
+    monkeypatch.setattr(actors, "plan_rollout", no_plan)
     message = asyncio.create_task(actors.execute_run.fn.__wrapped__(str(uuid.uuid4()), 0))
     await asyncio.sleep(0.2)
     assert worker.ledger.asked == []  # type: ignore[attr-defined]

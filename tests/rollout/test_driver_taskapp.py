@@ -49,7 +49,7 @@ async def test_a_rollout_is_recorded_step_by_step_and_graded(peer: FakeTaskApp) 
     assert (outcome.status, outcome.failure, outcome.stop_reason) == ("completed", None, "done")
     grade = json.loads(outcome.evaluation_text or "")
     assert (grade["score"], grade["info"]["read_from"], grade["info"]["outcome_score"]) == (1.0, "trace", 0.75)
-    assert report.phases == ["starting", "setup", "running"]
+    assert report.phases == ["starting", "running"]
     assert report.payloads("user")[0]["messages"][0]["content"]["text"] == "Count up"
     agents, tools = report.payloads("agent"), report.payloads("tool")
     assert [step["tool_calls"][0]["name"] for step in agents] == ["add"] * 4 and len(tools) == 4

@@ -89,9 +89,7 @@ class _TaskAppRollout:
         """The reply. What is written meanwhile costs no time; should a write be fenced, the call ends with it."""
         call = asyncio.ensure_future(self._post(request))
         try:
-            await self._enter("setup")
-            await self.recorder.flush()
-            await self._enter("running")
+            await asyncio.gather(self._enter("running"), self.recorder.flush())
             return await call
         finally:
             call.cancel()
