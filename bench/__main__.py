@@ -16,7 +16,7 @@ MODULES = {
     "P1": "p01_upload", "P2": "p02_fetch", "P3": "p03_first_byte", "P4": "p04_unchanged", "P5": "p05_revision", "P6": "p06_spans",
     "P7": "p07_clients", "P8": "p08_kill", "P9": "p09_visible", "P10": "p10_cpu", "P14": "p14_rollouts", "P15": "p15_first_exec",
     "P16": "p16_burst", "P20": "p20_start", "P21": "p21_memory", "P22": "p22_peak", "CURVES": "curves",
-    "PA": "p_analysis", "PT": "p_table", "PS": "p_scroll", "TA": "p_taskapp", "TH": "p_hud02",
+    "PA": "p_analysis", "PT": "p_table", "PS": "p_scroll", "TA": "p_taskapp", "TH": "p_hud02", "TS": "p_sdk",
 }  # fmt: skip
 
 

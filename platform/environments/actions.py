@@ -45,8 +45,9 @@ def register_image(caller: Caller, *, name: str, image: str, kind: str = KIND) -
 
 
 def register_context(
-    caller: Caller, *, name: str, body: IO[bytes], announced: int | None = None, kind: str = KIND
-) -> EnvironmentVersion:
+    caller: Caller, *, name: str, body: IO[bytes], announced: int | None = None, kind: str = KIND, build_args: dict[str, str] | None = None,
+    no_cache: bool = False,
+) -> EnvironmentVersion:  # fmt: skip
     """The next version of the environment, to be built from a tar of a folder with a Dockerfile. Raises AppError 413, 400, 422."""
     caller.require("write")
     handle_for(name)
@@ -58,7 +59,7 @@ def register_context(
         path = default_storage.save(f"contexts/{uuid.uuid4().hex}.tar", File(draft))
     try:
         with transaction.atomic():
-            return new_version(caller, name, kind=kind, source="build", context_path=path)
+            return new_version(caller, name, kind=kind, source="build", context_path=path, build_args=build_args or {}, no_cache=no_cache)
     except BaseException:
         default_storage.delete(path)
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 from django.db.models import Q
@@ -26,6 +27,7 @@ from web.pages import identity, moment, page_body, page_size, read_cursor, read_
 
 TAR_TYPES = frozenset({"application/x-tar", "application/tar", "application/gzip", "application/x-gzip", "application/x-gtar"})
 BUILT_KINDS = get_args(BuiltKind)
+BUILD_ARG, MOST_BUILD_ARGS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}=[^\0]*", re.S), 200
 
 
 @extend_schema(methods=["GET"], responses=Page[EnvironmentOut])
@@ -57,8 +59,21 @@ def _register(request: HttpRequest, caller: Caller) -> EnvironmentVersion:
     kind = request.GET.get("kind", actions.KIND)
     if kind not in BUILT_KINDS:
         raise invalid([problem("kind", f"must be one of {', '.join(BUILT_KINDS)}", kind)])
-    length = int(announced) if announced.isdigit() else None
-    return actions.register_context(caller, name=name, body=request, announced=length, kind=kind)  # type: ignore[arg-type]
+    length, no_cache = int(announced) if announced.isdigit() else None, request.GET.get("no_cache", "0") in ("1", "true")
+    return actions.register_context(
+        caller, name=name, body=request, announced=length, kind=kind, build_args=_build_args(request), no_cache=no_cache  # type: ignore[arg-type]
+    )
+
+
+def _build_args(request: HttpRequest) -> dict[str, str]:
+    """Each as `build_arg=NAME=value`. Raises AppError 422."""
+    given = request.GET.getlist("build_arg")
+    bad = [problem(f"build_arg.{place}", "must be NAME=value", text[:100]) for place, text in enumerate(given) if not BUILD_ARG.fullmatch(text)]
+    if len(given) > MOST_BUILD_ARGS:
+        bad = [problem("build_arg", f"at most {MOST_BUILD_ARGS}", len(given))]
+    if bad:
+        raise invalid(bad)
+    return dict(text.split("=", 1) for text in given)
 
 
 def _page(request: HttpRequest, caller: Caller) -> dict[str, object]:

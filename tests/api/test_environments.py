@@ -104,6 +104,20 @@ def test_a_tar_is_stored_as_it_is_and_waits_to_be_built(ada_key: str) -> None:
             assert stored.read() == body
 
 
+def test_build_arguments_and_no_cache_stand_in_the_address(ada_key: str) -> None:
+    body, query = tar({"Dockerfile": "FROM scratch"}), "name=letters&build_arg=A=1%3D2&build_arg=B=&no_cache=1"
+    reply = Client().post(f"/api/environments?{query}", body, content_type="application/x-tar", headers={"authorization": f"Bearer {ada_key}"})
+    version = EnvironmentVersion.objects.get(id=reply.json()["latest"]["id"])
+    assert (version.build_args, version.no_cache) == ({"A": "1=2", "B": ""}, True)
+
+
+@pytest.mark.parametrize("query", ["build_arg=A", "build_arg==1", "build_arg=A%20B=1", "build_arg=A=%00", "&".join("build_arg=A=1" for _ in range(201))])
+def test_bad_build_arguments_are_refused_with_their_place(query: str, ada_key: str) -> None:
+    body = tar({"Dockerfile": "FROM scratch"})
+    reply = Client().post(f"/api/environments?name=letters&{query}", body, content_type="application/x-tar", headers={"authorization": f"Bearer {ada_key}"})
+    assert reply.status_code == 422 and reply.json()["detail"].startswith("build_arg") and not Environment.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -128,3 +128,14 @@ def test_the_pages_that_the_command_line_prints_lead_somewhere(page: Page, path:
     visit(page, path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_role("navigation").first).to_be_visible()
+
+
+def test_an_agent_of_huds_can_be_chosen_and_a_server_that_cannot_run_it_says_what_to_do(page: Page, server: Server) -> None:
+    server.post("/api/models", {"pattern": "claude-*", "base_url": "http://127.0.0.1:9/v1"})
+    visit(page, "/jobs/new?taskset=slow-sums")
+    page.get_by_label("Model", exact=True).fill("claude-x")
+    page.get_by_label("Agent loop").select_option("claude")
+    expect(page.get_by_text("make hud-agents").first).to_be_visible()
+    page.get_by_label("Agent loop").select_option("openai_compatible")
+    expect(page.get_by_role("button", name=re.compile("Start 12 runs"))).to_be_enabled()
+    expect(page.get_by_text("make hud-agents")).to_have_count(0)

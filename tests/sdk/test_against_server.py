@@ -123,6 +123,15 @@ def test_variables_of_an_environment_are_set_and_never_shown(cli: Cli, signed_in
     assert "gsm8k" in cli("env", "list").out
 
 
+def test_build_arguments_are_sent(cli: Cli, signed_in: Access, server: Server, tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    assert cli("env", "deploy", str(tmp_path), "--name", "built", "--no-wait", "--build-arg", "A=1=2", "--build-arg", "B=x&y", "--no-cache").code == 0
+    ((args, no_cache),) = server.query("SELECT build_args, no_cache FROM environments_environmentversion v JOIN environments_environment e ON e.id = v.environment_id WHERE e.name = 'built'")
+    assert (args if isinstance(args, dict) else json.loads(args), bool(no_cache)) == ({"A": "1=2", "B": "x&y"}, True)
+    assert cli("env", "deploy", str(tmp_path), "--name", "built", "--build-arg", "A").code == 2
+    assert cli("env", "deploy", "--image", "x:1", "--name", "built", "--no-cache").code == 2
+
+
 def test_a_build_that_is_over_is_not_cancelled(cli: Cli, signed_in: Access) -> None:
     said = cli("env", "cancel", "gsm8k")
     assert said.code == 1 and said.err.startswith("error: ") and "Traceback" not in said.err

@@ -10,9 +10,13 @@ import sys
 import tarfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from proctor.cli import environments
+from proctor.client.request import Call
 from proctor.deploy import context_members, write_context
 from proctor.errors import BadFile
 from tests.sdk.conftest import LETTERS, Cli, letters
@@ -181,3 +185,16 @@ def test_a_folder_that_leads_out_of_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "g").mkdir()
     with pytest.raises(BadFile, match="neither a Dockerfile"):
         context_members(tmp_path / "g")
+
+
+@pytest.mark.parametrize("status", ["ready", "failed", "cancelled"])
+def test_following_a_build_ends_with_the_build(status: str, capsys: pytest.CaptureFixture[str]) -> None:
+    class Answers:
+        def __init__(self) -> None:
+            self.versions = [SimpleNamespace(status="building", error=None), SimpleNamespace(status=status, error=None)]
+
+        def send(self, call: Call[Any]) -> Any:
+            return b"Step 1/1\n" if call.path.endswith("/log") else self.versions.pop(0)
+
+    assert environments._follow(Answers(), "letters", 1).status == status  # type: ignore[arg-type]
+    assert capsys.readouterr().err == "Step 1/1\n"

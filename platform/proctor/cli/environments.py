@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Environments: list, deploy, logs, cancel, secrets.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The environment's name.")]
-OVER = ("ready", "failed", "stored")
+OVER = ("ready", "failed", "cancelled", "stored")
 POLL_S = 0.5
 PIECE_BYTES = 256 * 1024
 
@@ -48,6 +48,8 @@ def deploy(
     image: Annotated[str | None, typer.Option(help="An image on the server's engine, instead of a folder.")] = None,
     source: Annotated[str, typer.Option(help="The file that declares the environment, for a folder without a Dockerfile.")] = "env.py",
     base: Annotated[str, typer.Option(help="The image that a folder without a Dockerfile is built on.", envvar="PROCTOR_BASE_IMAGE")] = BASE_IMAGE,
+    build_arg: Annotated[list[str] | None, typer.Option(help="A build argument, NAME=value; may be repeated. It stands in the image: no place for secrets.")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Build every step anew.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the build; exit 1 when it fails.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -56,12 +58,15 @@ def deploy(
 
     if image is not None and name is None:
         raise typer.BadParameter("an image needs a name", param_hint="--name")
+    arguments = _build_args(build_arg or [])
+    if image is not None and (arguments or no_cache):
+        raise typer.BadParameter("an image is not built", param_hint="--image")
     with Client() as client:
         if image is not None and name is not None:
             made = client.send(calls.deploy_image(name, image))
         else:
             with _packed(folder, base, source) as archive:
-                made = client.send(calls.deploy_context(name or _declared_name(folder, source), _pieces(archive)))
+                made = client.send(calls.deploy_context(name or _declared_name(folder, source), _pieces(archive), build_args=arguments, no_cache=no_cache))
         assert made.latest is not None
         version = _follow(client, made.name, made.latest.number) if wait else made.latest
     if as_json:
@@ -70,7 +75,14 @@ def deploy(
         note(f"{made.name} version {version.number}: {version.status}" + (f", templates {', '.join(one.id for one in version.templates)}" if version.templates else ""))
     else:
         note(f"{made.name} version {version.number} is on its way: `proctor env logs {made.name}`")
-    raise typer.Exit(FAILED if version.status == "failed" else 0)
+    raise typer.Exit(FAILED if version.status in ("failed", "cancelled") else 0)
+
+
+def _build_args(given: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    if any(not name or not mark for name, mark, _value in pairs):
+        raise typer.BadParameter("must be NAME=value", param_hint="--build-arg")
+    return {name: value for name, _mark, value in pairs}
 
 
 def _packed(folder: Path, base: str, source: str) -> IO[bytes]:

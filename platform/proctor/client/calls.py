@@ -162,11 +162,13 @@ def delete_variable(ref: str, name: str) -> Call[None]:
     return Call("DELETE", f"/api/environments/{_part(ref)}/variables/{_part(name)}", _nothing)
 
 
-def deploy_context(name: str, archive: Iterable[bytes] | bytes) -> Call[EnvironmentOut]:
-    """A gzipped tar of a folder with a Dockerfile; answered when it is taken in, a worker builds it then."""
-    return Call(
-        "POST", "/api/environments", _read(EnvironmentOut), {"name": name}, body=archive, content_type="application/gzip", timeout_s=UPLOAD_S
-    )
+def deploy_context(
+    name: str, archive: Iterable[bytes] | bytes, *, build_args: Mapping[str, str] | None = None, no_cache: bool = False
+) -> Call[EnvironmentOut]:
+    """A gzipped tar of a folder with a Dockerfile; answered when it is taken in, a worker builds it then. Build arguments stand in the
+    address and in the image: no place for secrets."""
+    query: dict[str, str | Sequence[str]] = {"name": name, "build_arg": [f"{key}={value}" for key, value in (build_args or {}).items()], **({"no_cache": "1"} if no_cache else {})}
+    return Call("POST", "/api/environments", _read(EnvironmentOut), query, body=archive, content_type="application/gzip", timeout_s=UPLOAD_S)
 
 
 def deploy_image(name: str, image: str) -> Call[EnvironmentOut]:

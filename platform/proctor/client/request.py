@@ -6,7 +6,7 @@ connections, timeouts of connecting, 502, 503, 504. A job submit, say, carries i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -61,7 +61,7 @@ class Call(Generic[T]):
     method: str
     path: str
     read: Callable[[Reply], T]
-    params: Mapping[str, str | int] = field(default_factory=dict)
+    params: Mapping[str, str | int | Sequence[str]] = field(default_factory=dict)
     body: bytes | Iterable[bytes] | None = None
     content_type: str = "application/json"
     repeatable: bool = False
