@@ -14,12 +14,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
-from proctor.wire.errors import Problem
+if TYPE_CHECKING:
+    from proctor.wire.errors import Problem
 
 MAX_DEPTH = 64
 MAX_PROBLEMS = 1000
@@ -42,6 +43,13 @@ class TaskText:
     env: str
     task_id: str
     slug: str
+
+
+def _problem(*, path: str, rule: str, value: str | None = None) -> Problem:
+    """Imported when there is one: pydantic takes longer than all else that the SDK starts with."""
+    from proctor.wire.errors import Problem
+
+    return Problem(path=path, rule=rule, value=value)
 
 
 class BadContent(ValueError):
@@ -155,7 +163,7 @@ def duplicate_slugs(slugs: Sequence[str]) -> list[Problem]:
 
 def _twice(slug: str, at: Sequence[int]) -> Problem:
     text = ", ".join(str(index) for index in at)
-    return Problem(path=f"tasks[{at[1]}].name", rule=f"the slug stands more than once, in rows {text}", value=shown(slug))
+    return _problem(path=f"tasks[{at[1]}].name", rule=f"the slug stands more than once, in rows {text}", value=shown(slug))
 
 
 def read_stored(text: str) -> StoredTask:
@@ -229,7 +237,7 @@ def _read_slow(row: bytes, path: str, max_depth: int) -> Any:
     except RecursionError:
         raise BadContent([_too_deep(path)]) from None
     except ValueError as error:
-        raise BadContent([Problem(path=path, rule=f"must be JSON in UTF-8: {shown(str(error))}")]) from None
+        raise BadContent([_problem(path=path, rule=f"must be JSON in UTF-8: {shown(str(error))}")]) from None
     problems = list(_odd_places(value, path, {key: keys for key, (_made, keys) in twice.items()}, max_depth))
     if problems:
         raise BadContent(problems[:MAX_PROBLEMS])
@@ -251,17 +259,17 @@ def _constant(text: str) -> _Odd:
 def _odd_places(value: Any, path: str, twice: Mapping[int, list[str]], left: int) -> Iterator[Problem]:
     """Every duplicate key, impossible number, lone surrogate and too deep place under `path`."""
     if isinstance(value, _Odd):
-        yield Problem(path=path, rule=value.rule, value=value.text[:200])
+        yield _problem(path=path, rule=value.rule, value=value.text[:200])
     elif isinstance(value, str) and _SURROGATE.search(value):
-        yield Problem(path=path, rule="must hold no lone surrogate", value=shown(value))
+        yield _problem(path=path, rule="must hold no lone surrogate", value=shown(value))
     elif isinstance(value, dict | list) and left == 0:
         yield _too_deep(path)
     elif isinstance(value, dict):
         for key in twice.get(id(value), ()):
-            yield Problem(path=_under(path, key), rule="the key stands more than once in its object", value=shown(key))
+            yield _problem(path=_under(path, key), rule="the key stands more than once in its object", value=shown(key))
         for key, part in value.items():
             if _SURROGATE.search(key):
-                yield Problem(path=_under(path, key), rule="a key must hold no lone surrogate", value=shown(key))
+                yield _problem(path=_under(path, key), rule="a key must hold no lone surrogate", value=shown(key))
             yield from _odd_places(part, _under(path, key), twice, left - 1)
     elif isinstance(value, list):
         for index, part in enumerate(value):
@@ -272,7 +280,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _too_deep(path: str) -> Problem:
-    return Problem(path=path[:500], rule=f"JSON must not be nested deeper than {MAX_DEPTH} levels")
+    return _problem(path=path[:500], rule=f"JSON must not be nested deeper than {MAX_DEPTH} levels")
 
 
 def _under(path: str, key: str) -> str:
@@ -290,7 +298,7 @@ class _Findings:
 
     def add(self, path: str, rule: str, value: object = None) -> None:
         text = None if value is None else shown(bytes(value).decode() if isinstance(value, Raw) else str(value))
-        self.problems.append(Problem(path=path, rule=rule, value=text))
+        self.problems.append(_problem(path=path, rule=rule, value=text))
 
 
 def _check_row(row: Any, path: str, found: _Findings) -> TaskText | None:

@@ -31,11 +31,11 @@ def test_the_command_line_loads_what_help_needs_and_no_more() -> None:
 
 
 def test_a_taskset_can_be_read_without_a_network_library() -> None:
-    assert loaded_by("import proctor; proctor.Taskset; proctor.Task('e', 'i')") & {"httpx", "rich", "websockets", "aiodocker", "mcp", "django"} == set()
+    assert loaded_by("import proctor; proctor.Taskset; proctor.Task('e', 'i')") & {"pydantic", "httpx", "rich", "websockets", "aiodocker", "mcp", "django"} == set()
 
 
 def test_local_runs_load_no_container_or_tool_library() -> None:
-    assert loaded_by("import proctor; proctor.LocalRuntime; proctor.jobs") & {"rich", "websockets", "aiodocker", "aiohttp", "mcp", "django"} == set()
+    assert loaded_by("import proctor; proctor.LocalRuntime; proctor.jobs") & {"pydantic", "rich", "websockets", "aiodocker", "aiohttp", "mcp", "django"} == set()
 
 
 def test_everything_that_the_sdk_offers_is_there() -> None:
