@@ -160,14 +160,12 @@ def upload(client: Client, name: str, tasks: list[dict[str, Any]]) -> Any:
 
 
 def ensure_taskset(server: Proctor, count: int) -> str:
-    """The name of a set with so many tasks, analysed: that goes on by itself after an upload, and would be measured with what comes next."""
+    """The name of a set with so many tasks."""
     client, name = server.client(), f"bench-{count}"
     try:
         client.get(f"/v2/tasksets/by-name/{name}")
     except RuntimeError:
         upload(client, name, rows(count))
-        while client.get(f"/api/tasksets/{name}/analysis")["status"] not in ("done", "failed"):
-            time.sleep(0.5)
     return name
 
 
