@@ -1,5 +1,5 @@
 /** Page keys: one listener, none works while typing, `?` can list what is bound. Sequences (`g t`) wait a second. */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 export interface KeyBinding {
   /** `j`, `?`, `g t`, `mod+k`, `mod+Enter`. */
@@ -55,13 +55,14 @@ export const SHELL = 0;
 const PAGE = 1;
 export const PART = 2;
 
-/** Binds keys while the component is mounted. A part of a page wins over the page, and the page over the shell. */
+/** Binds keys while the component is mounted. A part of a page wins over the page, and the page over the shell. What is drawn has its
+ * keys in the same moment (layout effects): somebody quick, or a test, presses before the browser has painted. */
 export function useKeys(title: string, bindings: KeyBinding[], level = PAGE) {
   const current = useRef({ bindings });
-  useEffect(() => {
+  useLayoutEffect(() => {
     current.current.bindings = bindings;
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const group = { title, level, current: current.current };
     groups.push(group);
     if (!listening) {
