@@ -97,6 +97,11 @@ async def finish(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome
         await worker.ledger.write(execution.finish, run_id, attempt, outcome, last)
     except Fenced:
         logger.info("run ended elsewhere run=%s attempt=%s", run_id, attempt)
+    except Exception:
+        if last is None:
+            raise
+        logger.exception("the last steps were not recorded run=%s attempt=%s", run_id, attempt)
+        await finish(worker, run_id, attempt, execution.broken_outcome("Proctor failed to record the last steps"))
 
 
 async def end_early(worker: WorkerProcess, run_id: uuid.UUID, attempt: int, outcome: Outcome | None) -> None:

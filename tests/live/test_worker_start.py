@@ -1,4 +1,4 @@
-"""What a worker does with messages that come before it knows what it can start. Whole workers: tests/journeys/test_kill.py."""
+"""What a worker does with messages that come before it knows what it can start, and with last steps that no database takes. Whole workers: tests/journeys/test_kill.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from proctor.rollout.plan import Outcome
 from runs import actors
+from runs.actions.spans import Prepared
 from runs.planning import Able
 from runs.worker import WorkerProcess
 
@@ -40,3 +42,17 @@ async def test_a_message_waits_until_the_worker_knows_what_it_can_start(monkeypa
     worker.ready.set()
     await message
     assert len(worker.ledger.asked) == 1  # type: ignore[attr-defined]
+
+
+async def test_a_run_whose_last_steps_cannot_be_written_ends_all_the_same() -> None:
+    worker, ended = WorkerProcess.__new__(WorkerProcess), []
+
+    class Refusing:
+        async def write(self, _function: Any, _run: Any, _attempt: int, outcome: Outcome, last: Prepared | None) -> None:
+            if last is not None:
+                raise ValueError("no such text")
+            ended.append(outcome)
+
+    worker.ledger = Refusing()  # type: ignore[assignment]
+    await actors.finish(worker, uuid.uuid4(), 1, Outcome("completed", evaluation_text='{"score": 1}'), Prepared([], []))
+    assert [(outcome.status, outcome.failure and outcome.failure.failure_class) for outcome in ended] == [("error", "platform")]
